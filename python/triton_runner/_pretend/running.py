@@ -83,6 +83,7 @@ def ended(
             sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
             runpy.run_path(program, run_name="__main__")
     except SystemExit as stop:
+        explained(stop)
         at = _place(_of_program(stop.__traceback__))
         if stop.code is None or isinstance(stop.code, int):
             return Ended((stop.code or 0) & 255, "exited", **at)

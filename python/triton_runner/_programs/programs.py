@@ -3,8 +3,11 @@ kernel.py:name, with the options that say how it is compiled or launched."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
+import inspect
+import os
 
 import click
 
@@ -95,7 +98,7 @@ _KERNEL_OPTIONS = (
         "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
     ),
 )  # fmt: skip
-release_option = click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
+release_option = click.option("--triton", "release", help="The release: 3.4.0 (default: the installed one).")
 
 
 def kernel_options(function):
@@ -108,9 +111,61 @@ def kernel_options(function):
             "signature": signature, "constexprs": constants(constexprs, "--constexpr") or None,
             "target": target, "options": constants(options, "--option"),
         }  # fmt: skip
+        _check_signature(others.get("kernel", ""), signature, how["constexprs"])
         return function(how=how, **others)
 
     return with_options(_KERNEL_OPTIONS, command)
+
+
+def _check_signature(kernel: str, signature: str | None, constexprs: dict | None) -> None:
+    """Refuses types that do not fit the parameters of kernel.py:name, as far as its text tells them: before
+    the file runs, which takes seconds."""
+    file, _, name = kernel.rpartition(":")
+    if not file.endswith(".py") or not os.path.isfile(file):
+        return
+    try:
+        with open(file, encoding="utf-8") as text:
+            tree = ast.parse(text.read())
+    except (OSError, ValueError, SyntaxError):
+        return  # who runs it says what is wrong
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    if len(functions) != 1 or not functions[0].decorator_list or functions[0].args.vararg:
+        return
+    from triton_runner._worker import job
+
+    try:
+        job.signature_of(_Declared(functions[0]), signature, constexprs, None)
+    except job.Refused as refused:
+        raise fail(refused.message, *refused.notes) from None
+
+
+class _Declared:
+    """A kernel as its text declares it, for signature_of()."""
+
+    def __init__(self, node: ast.FunctionDef):
+        self.__name__ = node.name
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        defaults = [none] * (len(arguments) - len(node.args.defaults)) + node.args.defaults
+        only = [*zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
+        self.params = [_Parameter(one) for one in (*arguments, *node.args.kwonlyargs)]
+        self.fn = lambda: None
+        self.fn.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter(one.arg, kind, default=default)
+                for one, default in zip(arguments, defaults, strict=True)
+            ]
+            + [
+                inspect.Parameter(one.arg, inspect.Parameter.KEYWORD_ONLY, default=default or none)
+                for one, default in only
+            ]
+        )
+
+
+class _Parameter:
+    def __init__(self, node: ast.arg):
+        self.name = node.arg
+        self.is_constexpr = node.annotation is not None and "constexpr" in ast.unparse(node.annotation)
 
 
 _OF_KERNEL = ("args", "constexprs", "grid")

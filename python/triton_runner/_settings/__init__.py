@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextvars
 import dataclasses
 import functools
+import itertools
 import os
 import re
 
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS
+from triton_runner._base.levels import LEVELS, MLIR
 
 DEVICES = ("auto", "cpu", "cuda", "hip")
 # Bits of _core.Check. Bounds are looked at in every launch; who asks for "oob" by name also hears of what TMA
@@ -31,6 +32,7 @@ CHECKS = {
     "overflow": 1024,
 }
 DEFAULT_TARGET = "cuda:90"
+MLIR_CHECKS = ("nanload", "hints")  # need types and promises that lower levels do not have
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +87,18 @@ def _number(name: str, lowest: int):
     return (name, lambda value: value if lowest >= 0 or value >= 0 else None)
 
 
+def named_checks(text: str, level: str) -> str:
+    """The checks of a text, where "all" stands for those that look at a level; "": the one that Python's
+    kernels are executed at."""
+    has_types, is_machine = level in ("", "python", *MLIR), level == "cubin"
+    all_checks = [
+        name for name in CHECKS
+        if (name != "hazard" or is_machine) and (name not in MLIR_CHECKS or has_types)
+    ]  # fmt: skip
+    names = (all_checks if name == "all" else [name] for name in text.split(","))
+    return ",".join(dict.fromkeys(itertools.chain.from_iterable(names)))
+
+
 def _bits(check: str) -> int:
     """The checks as the bits of _core.Check."""
     return sum(CHECKS[c] for c in set(check.split(",")) if c) | CHECKS["oob"] & 1
@@ -114,8 +128,8 @@ class Settings:
     check: str = _row(
         "",
         "What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard, "
-        "separated by commas.",
-        form="|".join(("", *CHECKS)), advice=f"checks: {', '.join(CHECKS)}", parts=True,
+        "separated by commas; or all.",
+        form="|".join(("", *CHECKS)), advice=f"checks: {', '.join(CHECKS)}; or all", parts=True,
         keyword=True, option=True, core=("checks", _bits),
     )  # fmt: skip
     oob: str = _row(
@@ -176,6 +190,7 @@ class Settings:
     debugger: object = _inner(None, "debugger")  # a _core.probe.Debugger of them
 
     def __post_init__(self):
+        object.__setattr__(self, "check", named_checks(self.check, self.level))
         for name, row in ROWS.items():
             if not row.inner:
                 row.check(name, getattr(self, name))

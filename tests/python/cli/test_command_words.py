@@ -199,7 +199,7 @@ def test_options_are_named_as_they_are_given(here):
 
 
 def test_an_error_reads_alike_whoever_finds_it(here):
-    """Of click, and of a verb."""
+    """An error of click has the form of a verb's."""
     for words in (
         ("exec", IR),
         ("exec", "--grid", "x", IR),

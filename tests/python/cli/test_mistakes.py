@@ -1,4 +1,4 @@
-"""What a stranger mistypes, a file a verb (mistakes/VERB.txt):
+"""The answers to what a stranger mistypes, a file a verb (mistakes/VERB.txt):
 
     $ triton-runner exec kernel.ttir --grid x
     error: --grid 'x' is not one to three numbers
@@ -12,6 +12,7 @@ lines anew: read the difference. /here is the folder that a command runs in, REL
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import sys
@@ -86,6 +87,7 @@ def asked(command: str, here: pathlib.Path):
     """(what it prints, how it ended) of a command."""
     done = warm.cli(*shlex.split(command), cwd=here, variables={"COLUMNS": "100"})
     text = (done.stdout + done.stderr).replace(str(here), "/here")
+    text = re.sub(r"note: builds of others: .*\n", "", text)  # those that this machine has
     return text.replace(triton.__version__, "RELEASE"), done
 
 

@@ -189,3 +189,28 @@ def test_a_name_without_its_percent_sign(level):
         triton_runner.dumping(labelled, name[1:], level=level),
     ):
         labelled[(1,)](x, out, 4, B=16)
+
+
+def test_a_case_is_dumped_with_its_grid_and_arguments(tmp_path):
+    program, case = tmp_path / "trapping.py", tmp_path / "x.trcase"
+    program.write_text(TRAPPING.replace("(128,)", "(256,)"))
+    warm.cli("bundle", "--no-report", "--no-passes", "--no-verify", "-o", str(case), str(program))
+    done = command("-v", "arith.mulf", "--json", str(case))
+    assert done.returncode == 0, done.stderr
+    (value,) = json.loads(done.stdout)["values"]
+    assert (value["records"], value["min"], value["max"]) == (4, 3.0, 3.0)
+    done = command("--level", "ptx", "--json", str(case))
+    values = json.loads(done.stdout)["values"]
+    assert {value["level"] for value in values} == {"ptx"} and any(value["max"] == 3.0 for value in values)
+    done = command("--grid", "4", str(case))
+    assert done.returncode == 2 and "a case has its own grid and arguments" in done.stderr
+
+
+@pytest.mark.parametrize("level", ["", "ptx", "cubin"])
+def test_all_checks_are_those_of_the_level(level):
+    from triton_runner import _settings
+
+    named = _settings.using(check="all", level=level or None).settings().check.split(",")
+    assert {"oob", "race", "overflow"} <= {*named}
+    assert ("nanload" in named, "hazard" in named) == (level == "", level == "cubin")
+    assert _settings.using(check="race,all", level=level or None).settings().check.startswith("race,")

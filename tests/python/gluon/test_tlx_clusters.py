@@ -152,7 +152,13 @@ def test_sums_over_clusters(level, size):
 
 def test_a_grid_of_blocks_is_not_multiplied():
     """With ctas_per_cga, as Meta's fork has it, a grid counts blocks, at PTX as at TTGIR."""
-    regrouped = {"num_warps": 4, "num_ctas": 1, "cluster_dims": [4, 1, 1], "ctas_per_cga": [4, 1, 1], "shared": 0}
+    regrouped = {
+        "num_warps": 4,
+        "num_ctas": 1,
+        "cluster_dims": [4, 1, 1],
+        "ctas_per_cga": [4, 1, 1],
+        "shared": 0,
+    }
     text = PTX.replace("SIZE", "4").replace("BYTES", "2048")
     x = np.random.default_rng(4).integers(-1000, 1000, (16, 128), dtype=np.int32)
     out = np.zeros_like(x)
@@ -160,9 +166,13 @@ def test_a_grid_of_blocks_is_not_multiplied():
         kernel = triton_runner.load(text, metadata=json.dumps(regrouped))
         kernel[(16,)](x, out)
         assert (out == x.reshape(4, 4, 128).sum(1, dtype=np.int32).repeat(4, axis=0)).all()
-        with pytest.raises(triton_runner.DiagnosticError, match="6 blocks along x, which are not whole clusters of 4"):
+        with pytest.raises(
+            triton_runner.DiagnosticError, match="6 blocks along x, which are not whole clusters of 4"
+        ):
             kernel[(6,)](x, out)
-        with pytest.raises(triton_runner.KernelTrap, match="out of bounds"):  # multiplied, 64 blocks would run
+        with pytest.raises(
+            triton_runner.KernelTrap, match="out of bounds"
+        ):  # multiplied, 64 blocks would run
             triton_runner.load(text)[(16,)](x, out)
 
 

@@ -32,7 +32,7 @@ from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
 # PTX does not say what they look at.
-_MLIR_ONLY = {"nanload", "hints"}
+_MLIR_ONLY = {*_settings.MLIR_CHECKS}
 # The checks that report a kind of trap.
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
@@ -59,7 +59,7 @@ def looks(check: str, level: str) -> bool:
 def checks_of(names: str | None) -> tuple:
     """The checks that a text names, by default all. Raises DiagnosticError for one that is none."""
     _settings.using(check=names).settings()
-    return tuple(names.split(",")) if names else CHECKS
+    return tuple(names.split(",")) if names and "all" not in names.split(",") else CHECKS
 
 
 class Judging:

@@ -1,5 +1,5 @@
-"""Whether a value that a check reports affects anything. The launch runs twice more, each time with another
-number in place of every such value. If all outputs stay the same, the value affects nothing."""
+"""Whether a value that a check reports affects anything. The launch runs again with one number and
+with another in place of every such value. If all outputs stay the same, the value affects nothing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class Report:
     why: str
 
 
+def numbers_of(check: str) -> tuple[float, ...]:
+    """The numbers that take the place of what a check reports. Remainders are compared with 0."""
+    return (*NUMBERS, 0.0) if check == "zerodiv" else NUMBERS
+
+
 def reports(judge, level: str, check: str, is_certain: bool = False) -> list[Report]:
     """The reports of a check at a level, in the order of execution. is_certain: an output depends on what the
     check reports at a level above, and the verdict on no more than where it reports something here."""
@@ -36,7 +41,7 @@ def reports(judge, level: str, check: str, is_certain: bool = False) -> list[Rep
         return [
             Report(place, True, _NOT_TRIED) for place in _Experiment(judge, level, check, NUMBERS[0]).places
         ]
-    whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
+    whole = [_Experiment(judge, level, check, number) for number in numbers_of(check)]
     places = {(place.location, place.op): place for finding in whole for place in finding.places}
     effects = [finding.effect for finding in whole if finding.effect]
     if len(places) == 1 or not effects:
@@ -64,7 +69,7 @@ def _of_several(judge, level: str, check: str, place, number: int, whole: list[_
     it NaN. whole: the experiments with all places."""
     if number >= _MOST:
         return Report(place, True, "it was not tried alone, as there are so many places")
-    for one in NUMBERS:
+    for one in numbers_of(check):
         experiment = _Experiment(judge, level, check, one, at=(place.location,))
         if experiment.effect:
             return Report(place, True, experiment.effect)

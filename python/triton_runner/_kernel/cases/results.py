@@ -183,7 +183,8 @@ class Judged:
             lines += [f"    {line}" for line in rest]
         lines += [
             f"  {bits.argument}: {bits.elements} of {bits.of} elements differ between "
-            f"{' and '.join(bits.levels)}, by {bits.max_error:.3g} at most, as sums in another order may"
+            f"{' and '.join(bits.levels)}, by {float(bits.max_error):.3g} at most, as sums in another order "
+            "may"
             for bits in self.bits
             if bits.elements and bits.agrees
         ]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from triton_runner._artifact.relaunch import Outcome
 from triton_runner._base.levels import MLIR
 from triton_runner._base.typed import as_json
+from triton_runner._kernel.cases import reach
 from triton_runner._kernel.cases.results import NONDETERMINISTIC, Bits, Finding
 
 # These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
@@ -89,7 +90,9 @@ class Findings(list):
             check, above = self[number].check, levels[0] not in by_level
             reached = next((report for report in by_level.values() if report.reached), None)
             if reached is None:
-                why = "harmless for these inputs: with 1 or -2 in its place every output keeps its bits"
+                *some, last = (f"{number:g}" for number in reach.numbers_of(check))
+                tried = f"{', '.join(some)} or {last}"
+                why = f"harmless for these inputs: with {tried} in its place every output keeps its bits"
                 if above:
                     why += f"; {levels[0]} does not compute it: it is the compiler's speculation"
             elif check == "uninit" and check not in lowest:

@@ -72,6 +72,7 @@ _BLACKWELL = _HOPPER | {"l2_size": 126e6}
 
 TIMINGS = {
     "h100": _HOPPER | {"launch_cycles": 4050},  # nothing, on an H100
+    "h100-pcie": _HOPPER | {"launch_cycles": 4050},
     "h200": _HOPPER,
     "a100": _AMPERE,
     "b200": _BLACKWELL,

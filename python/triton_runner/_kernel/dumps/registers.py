@@ -114,6 +114,8 @@ def chosen(request, code: Code):
             values.append((text, list(lines)))
         else:
             names.append(text)
+    if names == ["*"]:  # what every opcode writes that writes registers
+        names = _writing(code)
     for text in names if ttgir is not None else ():
         known = probe.names_registers(code.ptx, code.filename, code.name, text)
         if not known and not _REGISTER.match(text):  # what is wrong with it as a value
@@ -123,6 +125,13 @@ def chosen(request, code: Code):
     if values and names:
         raise _mixed(f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX")
     return ("ttgir", values) if values else ("ptx", names)
+
+
+def _writing(code: Code) -> list[str]:
+    """The opcodes of a kernel that write registers."""
+    instructions = _core.ptx.parse(code.ptx, code.filename).function(code.name).instructions
+    opcodes = dict.fromkeys(instruction.opcode for instruction in instructions)
+    return [opcode for opcode in opcodes if probe.names_registers(code.ptx, code.filename, code.name, opcode)]
 
 
 def _plan(request, code: Code):

@@ -27,9 +27,12 @@ _SHOWN = 40  # trials that are listed where nothing is wrong with them
 @click.option("--kernel", default="", help="Which kernel, where a file has several.")
 @click.option(
     "--inputs", "seeds", type=click.IntRange(1), default=2, show_default=True,
-    help="How many random inputs, and as many of the ends of types, for PTX whose head describes none.",
+    help="Number of random inputs, and of inputs with the extreme values of their types, for PTX "
+        "whose head describes none.",
 )  # fmt: skip
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Processes at once; else as many as cores.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), help="Number of processes (default: one for each core)."
+)
 @click.option("--executor", metavar="dask://HOST:PORT", help="Try on a Dask cluster.")
 @click.option("--timeout", type=float, help="Seconds that a trial may take (600).")
 @click.option("--again", is_flag=True, help="Try those too whose results are kept.")
@@ -43,9 +46,9 @@ def assemble_command(
     CPU, from the same inputs, and compare what they leave bit for bit.
 
     The inputs are those of a case (*.trcase), those that comments at the head of the PTX describe, as in
-    "// arg: f32[64] iota", or drawn ones. Of a difference it shows the first element, the instruction that
+    "// arg: f32[64] iota", or drawn ones. For a difference it shows the first element, the instruction that
     stores it, and the line of the PTX that this was made from. The control words are looked at too: a
-    hazard is reported even where the bits are right. Of a CUBIN nothing but its hazards is looked for. Exit
+    hazard is reported even where the bits are right. In a CUBIN it looks for hazards only. Exit
     status: 0, 1 where machine code is wrong, 2 for bad input.
     """
     from triton_runner.verbs.assemble import run as trials

@@ -59,18 +59,18 @@ class _Command(ProgramOrFile):
 @click.option(
     "--versions", "wanted",
     help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
-    "Else those that are there.",
+    "Default: those that are installed.",
 )  # fmt: skip
 @click.option(
     "--levels",
-    help="Those to execute, of source,ttir,ttgir,ptx,cubin; the lowest judges a release. Else all; cubin "
-    "where a GPU is.",
+    help="Levels to execute, of source,ttir,ttgir,ptx,cubin; the lowest judges a release "
+    "(default: all; cubin only with a GPU).",
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @pretend_option
 @click.option(
     "--timeout", type=float, default=300.0, show_default=True,
-    help="Seconds of one run, without those in which it waits for a core.",
+    help="Largest number of seconds for one run, without the time in which it waits for a core.",
 )  # fmt: skip
 @click.option(
     "--json", "file", type=Output(takes_stdout=True), metavar="[FILE]",
@@ -84,7 +84,8 @@ class _Command(ProgramOrFile):
 @module_option
 @click.option(
     "--oracle",
-    help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "
+    help="For a kernel: what counts as wrong: wrong (other values than the newest front end's TTIR "
+        "gives), shared>N, "
     "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), slower or slower>1.2 (than "
     "the first release, estimated for --chip), or a program that is given the folder of the kernel's levels.",
 )  # fmt: skip
@@ -103,10 +104,10 @@ def bisect_command(
 
     PROGRAM (or a case, *.trcase) is the oracle, as for `git bisect run`: it exits with 0 where it is right,
     125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
-    are wrong; any other exception, a crash and a time-out cannot tell. A compiler that fails on a kernel is
-    at fault where another release compiles it. Or PROGRAM is a kernel, kernel.py:name, with --args and
-    --oracle. Exit status: 0 right or nondeterministic (no pass is at fault: the order of atomics decides), 1
-    a fault was found, or the result is undefined, 2 bad usage, 125 no verdict.
+    are wrong; after any other exception, a crash or a time-out it cannot tell. A compiler that fails on a
+    kernel is at fault where another release compiles it. Or PROGRAM is a kernel, kernel.py:name, with
+    --args and --oracle. Exit status: 0 right or nondeterministic (no pass is at fault: the order of atomics
+    decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no verdict.
     """
     from triton_runner._base.typed import as_json
     from triton_runner._kernel.cases import case as cases

@@ -13,12 +13,14 @@ from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("bits", group="find", place=2, cls=ProgramOrFile)
-@click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
+@click.option(
+    "--kernel", "names", multiple=True, help="Look at launches of this kernel only; may be repeated."
+)
 @click.option("--launches", "most", type=click.IntRange(1), help="Largest number of launches (default: 4).")
 @click.option(
     "--configs", multiple=True,
-    help='"num_warps=1,4;BLOCK=64,128": all combinations; several add up. Else those of an autotuner, or '
-    "numbers of warps.",
+    help='"num_warps=1,4;BLOCK=64,128": all combinations; may be repeated. Default: those of '
+    "an autotuner, or numbers of warps.",
 )  # fmt: skip
 @click.option(
     "--orders",
@@ -46,9 +48,9 @@ def bits_command(
 ):  # fmt: skip
     """Say which configurations of the kernels that PROGRAM launches leave the same bits.
 
-    Each configuration runs from the same inputs. Those with equal outputs are a class; of two classes it
-    prints the first value and line where they part, and why. Options come before PROGRAM. Exit status: 0 all
-    bits are equal, 1 they differ, 2 bad usage, 125 no launch.
+    Each configuration runs from the same inputs. Configurations with equal outputs form a class. For two
+    classes it prints the first value and line where they differ, and why. Options come before PROGRAM. Exit
+    status: 0 all bits are equal, 1 they differ, 2 bad usage, 125 no launch.
     """
     from triton_runner import _settings
     from triton_runner._kernel.cells.cells import parse_configs

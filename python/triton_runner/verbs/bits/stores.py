@@ -8,10 +8,9 @@ import dataclasses
 import numpy
 
 from triton_runner._artifact.relaunch import Relaunch
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._kernel.dumps import accesses
 from triton_runner._memory.arguments import is_descriptor
 
-POINTERS = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
 BOXES = (
     "tt.descriptor_store", "tt.descriptor_reduce", "tt.experimental_descriptor_store",
     "ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce",
@@ -54,12 +53,12 @@ class Stores:
     def __init__(self, module, names: dict, launch: Relaunch):
         self._launch, self._names = launch, names
         ops = list(module.walk())
-        self._pointers = [op for op in ops if op.name in POINTERS]
+        self._pointers = [op for op in ops if op.name in accesses.WRITES]
         self._boxes = [op for op in ops if op.name in BOXES]
 
     def recorded(self) -> list[str]:
         """The values that say where they store."""
-        values = [value for op in self._pointers for value in (op.operands[0], *_mask(op))]
+        values = [value for op in self._pointers for value in (op.operands[0], *accesses.mask_of(op))]
         values += [value for op in self._boxes for value in _corner(op)]
         return list(dict.fromkeys(self._names[value] for value in values if value in self._names))
 
@@ -79,10 +78,7 @@ class Stores:
         return arguments.address(view.block) + view.offset + _offset(view, element) * view.type.itemsize
 
     def _values(self, dump, value):
-        try:
-            return dump[self._names[value]]
-        except (KeyError, DiagnosticError):
-            return None
+        return accesses.values_of(dump, self._names, value)
 
     def _through_pointers(self, op, dump, address: int) -> list:
         """(order, Write) of each time that a store writes an address."""
@@ -90,9 +86,11 @@ class Stores:
         if pointers is None:
             return []
         there = pointers.to_numpy() == address
-        for mask in _mask(op):
+        for mask in accesses.mask_of(op):
             masks = self._values(dump, mask)
-            there = _masked(there, pointers, masks) if masks is not None and len(masks) else there
+            there = (
+                accesses.within_mask(there, pointers, masks) if masks is not None and len(masks) else there
+            )
         rows = numpy.argwhere(there).tolist()
         return [_written(op, pointers, row, tuple(part)) for row, *part in rows]
 
@@ -105,8 +103,8 @@ class Stores:
         shape = tuple(op.group("src")[0].type.shape)
         longest = max(corners, key=len)
         found = []
-        for row, (program, turn) in enumerate(_executions(longest)):
-            places = [_at(one, program, turn) for one in corners]
+        for row, (program, turn) in enumerate(accesses.executions(longest)):
+            places = [accesses.at_execution(one, accesses.rows_of(one), program, turn) for one in corners]
             part = tuple(i - int(place) for i, place in zip(index, places, strict=True) if place is not None)
             if len(part) == len(index) and all(
                 0 <= i < n for i, n in zip(part, shape[-len(part) :], strict=True)
@@ -135,39 +133,11 @@ def _offset(view, element: tuple) -> int:
     return sum(int(i) * step for i, step in zip(element, view.strides, strict=True))
 
 
-def _mask(op) -> list:
-    return [] if op.name == "tt.atomic_cas" else op.group("mask")[:1]
-
-
 def _corner(op) -> list:
     """Returns where a box begins."""
     return op.group("coord" if op.name.startswith("ttng.") else "indices")
 
 
-def _executions(values) -> list[tuple]:
-    pairs = zip(values.programs.tolist(), values.iterations.tolist(), strict=True)
-    return [(tuple(program), tuple(turn)) for program, turn in pairs]
-
-
 def _written(op, values, row: int, part: tuple) -> tuple:
     order = int(values.order[row]) if values.order is not None else row
     return order, Write(op, tuple(values.programs[row].tolist()), part)
-
-
-def _at(values, program: tuple, turn: tuple):
-    """Returns a scalar in an execution; outside of a loop it holds in all turns. None: it was not there."""
-    rows = {execution: row for row, execution in enumerate(_executions(values))}
-    keys = ((program, turn[:length]) for length in range(len(turn), -1, -1))
-    row = next((rows[key] for key in keys if key in rows), None)
-    return None if row is None else values.to_numpy()[row]
-
-
-def _masked(there, pointers, masks):
-    """Without what the mask of the same execution leaves out."""
-    result = there.copy()
-    executions = _executions(pointers)
-    for row in numpy.flatnonzero(there.reshape(len(there), -1).any(axis=1)):
-        mask = _at(masks, *executions[row])
-        if mask is not None:
-            result[row] &= mask.astype(bool)
-    return result

@@ -16,15 +16,18 @@ from triton_runner._programs.watched import in_own_process
 
 
 @verbs.command("bundle", group="carry", place=1, cls=ProgramOrFile)
-@click.option("--kernel", default="", help="Launches of this kernel; else of any.")
+@click.option("--kernel", default="", help="Take a launch of this kernel (default: of any).")
 @click.option(
-    "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
+    "--launch",
+    "number",
+    type=int,
+    help="Number of the launch, from 0 (default: the one that a fault stops, or the first).",
 )
 @click.option("-o", "--output", required=True, type=Output(), help="The file to write: case.trcase.")
 @click.option(
     "--max-bytes",
     type=int,
-    help="Most bytes of arguments to store (default: 64 MiB); larger arrays are drawn again.",
+    help="Largest number of bytes of arguments to store (default: 64 MiB); larger arrays are drawn again.",
 )
 @click.option("--passes/--no-passes", default=True, show_default=True, help="Include the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Include the page that shows it.")

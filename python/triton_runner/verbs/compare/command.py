@@ -17,8 +17,8 @@ from triton_runner._programs.programs import constants
 
 @verbs.command("compare", group="find", place=3)
 @click.argument("kernel")
-@click.option("--versions", help="Releases: 3.4.0..3.9.0, all, a list. Else the installed one.")
-@click.option("-t", "--targets", help="cuda:80,cuda:90,hip:gfx942. Else that of the settings.")
+@click.option("--versions", help="Releases: 3.4.0..3.9.0, all, a list (default: the installed one).")
+@click.option("-t", "--targets", help="Targets: cuda:80,cuda:90,hip:gfx942 (default: the settings').")
 @click.option(
     "--configs", multiple=True, help='"num_warps=4,8;num_stages=1..4": all combinations; several add up.'
 )
@@ -35,7 +35,7 @@ from triton_runner._programs.programs import constants
 @click.option(
     "--base",
     help="What a cell is compared with: triton=3.4.0, target=cuda:90, num_warps=4, or the JSON file of an "
-    "earlier run. Else the first release, configuration or target.",
+    "earlier run. Default: the first release, configuration or target.",
 )
 @click.option(
     "--fail-if", "conditions", multiple=True, metavar="EXPRESSION",
@@ -43,11 +43,13 @@ from triton_runner._programs.programs import constants
     '"count(\'LDL\') > base".',
 )  # fmt: skip
 @click.option(
-    "--show", multiple=True, metavar="OPCODE", help="A column more: how often it stands in the code."
+    "--show", multiple=True, metavar="OPCODE", help="Add a column: how often OPCODE occurs in the code."
 )
 @click.option("--counts", is_flag=True, help="Count what each launch executes in its machine code.")
 @click.option("--chip", metavar="NAME", help="Estimate each launch's cycles on h200, ... and what binds it.")
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Processes at once; else as many as cores.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1), help="Number of processes (default: one for each core)."
+)
 @click.option("--executor", metavar="dask://HOST:PORT", help="Measure on a Dask cluster.")
 @click.option("--store", type=click.Path(file_okay=False), help="The folder of finished cells.")
 @click.option("--timeout", type=float, help="Seconds that a cell may take (600).")
@@ -60,11 +62,11 @@ def compare_command(
     """Compare KERNEL (kernel.py:name, an IR file, or a case, *.trcase) with itself: releases, targets,
     configurations.
 
-    Registers, spills, shared memory, code, instructions, occupancy, compile time, what the CPU computes, and
-    time where there is a GPU. Finished cells are kept: a run that was interrupted goes on, and a second one
-    measures what changed. Of a compiler that fails, the stage, the pass, all that it said and a reproducer
-    are shown. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage, 125 where a
-    compiler fails and no cell is compiled.
+    The table has registers, spills, shared memory, code, instructions, occupancy, compile time, whether the
+    results on the CPU are equal, and the time if there is a GPU. Finished cells are kept: a run that was
+    interrupted continues, and a second one measures what changed. Where a compiler fails, the report shows
+    the stage, the pass, all that it said and a reproducer. Exit status: 0, 1 where --fail-if is true or a
+    cell fails, 2 for bad usage, 125 where a compiler fails and no cell is compiled.
     """
     from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._base import expression

@@ -92,7 +92,7 @@ def _is_worse(row, name: str) -> bool:
 
 
 def lines(comparison, shown=()) -> list[str]:
-    """The table as plain text. A * stands after what is worse than the base's."""
+    """The table as plain text, with a line on what a * means where there is one."""
     headings, rows = cells_of(comparison, shown)
     marked = [
         ([text + ("*" if bad else " ") for text, bad in zip(texts, worse, strict=True)], said)
@@ -106,7 +106,8 @@ def lines(comparison, shown=()) -> list[str]:
     for texts, note in marked:
         line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
         out.append(f"{line} {note}".rstrip() if note else line.rstrip())
-    return [*out, *below(comparison)]
+    legend = ["*: worse than its base's"] * any(bad for _, worse, _ in rows for bad in worse)
+    return [*out, *legend, *below(comparison)]
 
 
 def below(comparison) -> list[str]:

@@ -18,7 +18,9 @@ from triton_runner._programs.programs import kernel_options
 @click.option("--from", "from_", help="The level of the file, where its name does not say it.")
 @click.option("--to", help="The last level: source, ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
 @click.option(
-    "--triton", "release", help="The release, 3.4.0; several: 3.0.0..3.9.0, all. Else the installed one."
+    "--triton",
+    "release",
+    help="The release, 3.4.0; or several: 3.0.0..3.9.0, all (default: the installed one).",
 )
 @click.option("--metadata", help="For an IR: the metadata JSON, where it is not beside it.")
 @click.option("--timeout", type=float, help="Seconds that a release other than the installed one may take.")

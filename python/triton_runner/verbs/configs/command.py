@@ -25,7 +25,9 @@ class Numbers(click.ParamType):
 
 
 @verbs.command("configs", group="find", place=4, cls=ProgramOrFile)
-@click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
+@click.option(
+    "--kernel", "names", multiple=True, help="Look at launches of this kernel only; may be repeated."
+)
 @click.option(
     "--launches",
     "most",
@@ -44,9 +46,9 @@ class Numbers(click.ParamType):
 def configs_command(names, most, num_warps, num_stages, constant, checks, target, as_json, program):
     """Judge each configuration of the kernels that PROGRAM launches.
 
-    Those of an autotuner, and all combinations of the options that are given. Each is judged as `verify`
-    judges a launch, and compared with the first that is right. Options come before PROGRAM. Exit status: 0
-    all right, 1 a configuration is at fault, 2 bad usage, 125 no launch.
+    The configurations are those of an autotuner, and all combinations of the options that are given. Each
+    is judged as `verify` judges a launch, and compared with the first that is right. Options come before
+    PROGRAM. Exit status: 0 all right, 1 a configuration is at fault, 2 bad usage, 125 no launch.
     """
     from triton_runner import _settings
     from triton_runner._kernel.cases import judge

@@ -22,9 +22,11 @@ class _Command(ProgramOrFile):
     "--level", type=click.Choice(DEBUGGED),
     help="What is executed and shown; by default the level of a kernel's file, and else ttir.",
 )  # fmt: skip
-@click.option("--kernel", default="", help="Launches of this kernel only.")
+@click.option("--kernel", default="", help="Stop in launches of this kernel only.")
 @click.option("--program", "at", help="Stop in this program of the grid only: 3 or 3,0,1; -1 is any.")
-@click.option("--check", default="", help="What these checks report is a stop, too: race, nan, uninit, ...")
+@click.option(
+    "--check", default="", help="Stop also where these checks report something: race, nan, uninit, ..., all."
+)
 @launch_options
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
 @click.option("-ex", "--execute", "commands", multiple=True, help="Run this command; may be repeated.")
@@ -43,8 +45,8 @@ class _Command(ProgramOrFile):
     is_eager=True,
     expose_value=False,
     callback=lambda context, option, where: where and _serve(context, where),
-    help="An editor drives it by the Debug Adapter Protocol, here on standard input and output, or on a port "
-    "of this machine; its launch request names the program.",
+    help="Let an editor drive the session by the Debug Adapter Protocol, on standard input and "
+    "output or on a port of this machine; its launch request names the program.",
 )
 @program_arguments
 @in_own_process

@@ -42,7 +42,9 @@ from triton_runner._programs.watched import in_own_process
     "--arg", "args", multiple=True, help="For a file: an argument, once for each parameter, as for exec."
 )
 @click.option("--metadata", help="For a file: the metadata JSON, where it is not beside it.")
-@click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
+@click.option(
+    "--every-iteration", is_flag=True, help="Record every iteration of values in loops, not only the last."
+)
 @click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
 @click.option("--max-bytes", type=int, help="Largest number of bytes of records (default: 1 GiB).")
 @click.option(
@@ -74,14 +76,15 @@ def dump(
     as_json,
     **settings,
 ):
-    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx), or of the kernels that a Python program
-    launches, and print a table of them.
+    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx, or a case, *.trcase), or of the kernels
+    that a Python program launches, and print a table of them.
 
     Options come before FILE; what follows it are the program's own arguments.
     """  # fmt: skip
     level = settings.pop("level") or ""
     apply_settings(**settings)
     from triton_runner._artifact import shell_arguments
+    from triton_runner._kernel.cases import case
     from triton_runner.verbs.dump import run as dumped
 
     options = {
@@ -94,6 +97,10 @@ def dump(
     if dumped.is_program(file):
         with prints_aside(as_json):
             dumps, stopped = dumped.dump_program(file, arguments, selectors, pretend_cuda, options)
+    elif case.is_case(file):
+        if given := [name for name, value in (("--grid", grid), ("--arg", args)) if value]:
+            raise click.UsageError(f"{given[0]}: a case has its own grid and arguments")
+        dumps, stopped = dumped.dump_case(file, selectors, options)
     elif arguments:
         raise click.UsageError(f"{arguments[0]}: dump takes one file, and {file} is it")
     else:

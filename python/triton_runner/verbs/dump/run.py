@@ -11,6 +11,7 @@ from triton_runner._artifact.loading import load
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import ENDINGS, MLIR, level_of_name
 from triton_runner._base.paths import no_level
+from triton_runner._kernel.cases import case
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, describe
 from triton_runner._programs.programs import Program
@@ -41,6 +42,16 @@ def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dum
         except KernelTrap as error:
             trap = error
     return dump.launches, trap
+
+
+def dump_case(file: str, selectors, options: dict) -> tuple[list[Dump], KernelTrap | None]:
+    """The dump of the launch of a case, which has its grid and arguments, and the fault that stopped it."""
+    options.pop("metadata", None)
+    launch = case.open_case(file).subject
+    device = devices.resolved_device()
+    with dumping(options.pop("kernel") or launch.name, *selectors, **options) as dump:
+        outcome = launch.run(options["level"] or launch.entry, record=dump.record, device=device)
+    return dump.launches, outcome.trap
 
 
 def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options: dict):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from triton_runner._base.levels import ENDINGS
+from triton_runner._base.paths import no_level
 from triton_runner._programs.look import look
 from triton_runner._programs.options import (
     json_option,
@@ -18,11 +22,12 @@ from triton_runner._programs.settings import (
     program_option,
     settings_options,
 )
+from triton_runner._settings import named_checks
 
 
 @verbs.command("exec", group="execute", place=2)
 @click.argument("file", type=click.Path())
-@click.option("--grid", required=True, help="Programs: 4, or 4,2,1.")
+@click.option("--grid", help="Programs: 4, or 4,2,1.")
 @click.option(
     "--arg",
     "args",
@@ -49,6 +54,13 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, only
     """
     from triton_runner._artifact import shell_arguments
 
+    if os.path.splitext(file)[1] == ".py":
+        raise no_level(file, ENDINGS)
+    if grid is None:
+        raise click.UsageError("Missing option '--grid'")
+    level = settings["level"] or os.path.splitext(file)[1].removeprefix(".")
+    if settings["check"]:
+        settings["check"] = named_checks(settings["check"], level)
     apply_settings(**settings, program=only)
     words = [*(["--kernel", name] if name else []), "--grid", grid, file, *args]
     looks = look(words, settings, as_json, only, metadata, block, cluster, shared)

@@ -18,10 +18,10 @@ from triton_runner._programs.programs import program_arguments, release_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
 @program_arguments
 def experiments_command(release, target, passes, timeout, as_json, program):
-    """Tell which feature of the compiler makes a fault of PROGRAM go away when it is switched off.
+    """Find the features of the compiler without which a fault of PROGRAM goes away.
 
     PROGRAM is the oracle as for bisect: it exits with 0 where it is right, 125 where it cannot tell, another
-    status where it is wrong. Exit status: 0 it is right as it is, 1 it is wrong, 125 it cannot be told.
+    status where it is wrong. Exit status: 0 it is right as it is, 1 it is wrong, 125 unknown.
     """
     from triton_runner.verbs.bisect.runs import BisectedProgram
     from triton_runner.verbs.experiments.run import experiments

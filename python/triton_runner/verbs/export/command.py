@@ -64,7 +64,7 @@ def parse_variants(text: str) -> list[dict]:
 def export_command(kernel, texts, out, targets, levels, release, as_json):
     """Write KERNEL (kernel.py:name) into a folder from which C++ programs launch it, without Python.
 
-    The folder holds a binary for each variant and target, and index.json. At a launch the one is taken that
+    The folder holds a binary for each variant and target, and index.json. A launch takes the binary that
     fits the GPU and the arguments.
     """
     from triton_runner.verbs.export.run import export

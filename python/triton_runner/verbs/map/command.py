@@ -21,7 +21,7 @@ _MOST = 12  # lines that are shown of a level
 @click.argument("artifact", type=click.Path(exists=True))
 @click.option("--line", type=int, help="A line of ARTIFACT; of SASS the number that this command shows.")
 @click.option("--source", metavar="[FILE:]LINE", help="A line of the Python source.")
-@click.option("--level", help="Which level --line counts, where ARTIFACT has several: ttgir, sass, ...")
+@click.option("--level", help="The level of --line, if ARTIFACT has several: ttgir, sass, ...")
 @click.option("--kernel", "name", default="", help="Which kernel, where a folder holds several.")
 @click.option("--all", "is_all", is_flag=True, help="Show every line, not the first of each level.")
 @json_option
@@ -29,7 +29,7 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
     """Say which lines of each level belong to a line of one: Python, TTIR, TTGIR, LLIR, PTX, SASS, AMDGCN.
 
     ARTIFACT is a folder of a kernel's levels, one of their files (its neighbours are read too), or a case
-    (*.trcase). Without --line and --source: what each level has.
+    (*.trcase). Without --line and --source it says what each level has.
     """
     from triton_runner._kernel.cases.case import is_case, open_case
     from triton_runner._kernel.source_map import source_map

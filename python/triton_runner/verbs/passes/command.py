@@ -31,7 +31,7 @@ from triton_runner.verbs.passes import dump as passes_dump
     help="Write NN[-changed]-Pass.mlir, the IR after each pass.",
 )
 @click.option("--print", "printed", metavar="PASS", help="Print the IR after a pass.")
-@click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
+@click.option("--llvm", is_flag=True, help="List the passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
 @click.option(
     "--time", "timed", is_flag=True, help="Show what takes the time, down to LLVM's passes and ptxas."

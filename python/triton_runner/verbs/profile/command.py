@@ -14,14 +14,18 @@ from triton_runner._programs.watched import in_own_process
 @verbs.command("profile", group="measure", place=2, cls=ProgramOrFile)
 @click.option("--chip", default="", help="Add the bounds of a chip: h200; an unknown name shows the list.")
 @click.option("--replay", is_flag=True, help="Add an estimate of the time on the chip, with its error.")
-@click.option("--programs", help="A sample: 16 of the grid, or a list of their numbers: 0,5,9.")
-@click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
+@click.option(
+    "--programs", help="Count a sample: 16 programs of the grid, or a list of their numbers: 0,5,9."
+)
+@click.option(
+    "--kernel", "names", multiple=True, help="Look at launches of this kernel only; may be repeated."
+)
 @click.option(
     "--launches", "most", type=click.IntRange(1), default=4, help="Largest number of launches (default: 4)."
 )
 @click.option(
     "--by", "level", type=click.Choice(["python", "ttgir", "ptx", "sass"]), default="python",
-    help="Whose lines are shown (python).",
+    help="The level whose lines are shown (default: python).",
 )  # fmt: skip
 @click.option(
     "--lines", "shown", type=click.IntRange(1), default=12, help="Largest number of lines (default: 12)."
@@ -36,7 +40,7 @@ def profile_command(
     """Count what the kernels that PROGRAM launches execute, by line, in their machine code.
 
     The machine code runs on the CPU: no GPU is needed. PROGRAM may be a case or kernel.py:name. With --chip
-    it says the least time that each resource of the chip allows, which is a bound and no prediction; with
+    it says the least time that each resource of the chip allows, which is a bound, not a prediction; with
     --replay, how long the launch is estimated to take. Options come before PROGRAM. Exit status: 0, 1 a
     kernel stopped, 2 bad usage, 125 no launch.
     """

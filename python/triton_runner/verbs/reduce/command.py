@@ -17,7 +17,7 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
     help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
     "'spills>N', or a program whose exit status stays ({} is the file).",
 )  # fmt: skip
-@click.option("-o", "--output", type=Output(), help="The smallest so far, at any time (reduced.<suffix>).")
+@click.option("-o", "--output", type=Output(), help="The file to write (default: reduced.<suffix>).")
 @click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
 @click.option(
     "--arg", "args", multiple=True, help="An argument, once for each parameter in order, as for exec."
@@ -29,13 +29,15 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="For Python: NAME=VALUE.")
 @click.option("--option", "-O", "options", multiple=True, help="For Python: a compile option, num_warps=8.")
 @click.option("--python", is_flag=True, help="For a case: reduce its kernel in Python, and not its IR.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of one try.")
+@click.option(
+    "--timeout", type=float, default=60.0, show_default=True, help="Largest number of seconds for one try."
+)
 @json_option
 @click.argument("file")
 def reduce_command(file, oracle, output, grid, args, constexprs, options, python, as_json, **given):
     """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, kernel.py:NAME, or a case (*.trcase).
 
-    The result is valid, and lies in the output file at any time, whole: Ctrl-C keeps what there is.
+    The output file always holds the smallest valid result so far, so that Ctrl-C loses nothing.
     """
     from triton_runner._artifact import shell_arguments
     from triton_runner.verbs.reduce import run as reducing

@@ -26,11 +26,11 @@ from triton_runner._programs.watched import in_own_process
     "report", group="look", place=1, first=(5, "a page that shows a kernel at all levels"), cls=ProgramOrFile
 )
 @click.option("--output", "-o", metavar="FILE", type=Output(),
-              help="Where the page goes; else <kernel>.html, of several kernels <WHAT>.html.")  # fmt: skip
+              help="The file to write (default: <kernel>.html; several kernels: <WHAT>.html).")  # fmt: skip
 @click.option("--kernel", "name", default="", help="Show this kernel only, where there are several.")
 @click.option("--against", metavar="DIR|FILE|CASE", help="More kernels, with which the first is compared.")
 @click.option("--finding", "findings", multiple=True, metavar="FILE",
-              help="JSON of verify, bisect, lockstep, compare or profile, on its lines.")  # fmt: skip
+              help="Show the JSON of verify, bisect, lockstep, compare, profile at its lines.")  # fmt: skip
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="For a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--level", type=click.Choice(ON_CPU),

@@ -13,15 +13,15 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 
 @verbs.command("translate", group="compile", place=4)
 @click.argument("file", type=click.Path())
-@click.option("--from", "from_", help="The release that wrote it: an error where that cannot be.")
+@click.option("--from", "from_", help="The release that wrote it; refused if that cannot be.")
 @click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
-@click.option("--output", "-o", type=Output(), help="Where to write it; else stdout.")
+@click.option("--output", "-o", type=Output(), help="The file to write (default: standard output).")
 @json_option
 def translate_command(file, from_, to, output, as_json):
     """Rewrite TTIR, TTGIR or LLIR of one Triton release as another release reads it.
 
-    LLIR does not say which release wrote it. What was changed goes to stderr. What the other release has no
-    op for is an error that names the op.
+    LLIR does not say which release wrote it. What was changed goes to stderr. If the other release lacks
+    an op, the command fails and names it.
     """
     from triton_runner._pipeline import translation
 

@@ -14,7 +14,9 @@ from triton_runner.verbs.configs.command import Numbers
 
 @verbs.command("tune", group="measure", place=3, cls=ProgramOrFile)
 @click.option("--chip", required=True, help="The chip to estimate for: h200; an unknown name shows the list.")
-@click.option("--kernel", "names", multiple=True, help="Launches of this kernel only; may be repeated.")
+@click.option(
+    "--kernel", "names", multiple=True, help="Look at launches of this kernel only; may be repeated."
+)
 @click.option(
     "--launches", "most", type=click.IntRange(1), default=4, help="Largest number of launches (default: 4)."
 )
@@ -32,10 +34,10 @@ from triton_runner.verbs.configs.command import Numbers
 def tune_command(chip, names, most, top, num_warps, num_stages, as_json, program):
     """Rank the configurations of the kernels that PROGRAM launches by their estimated time on a chip.
 
-    Those of an autotuner, with all combinations of the options that are given. PROGRAM may be kernel.py:name.
-    No GPU is needed; one of the chip's kind times the first ones. The program goes on with the configuration
-    that is chosen. Options come before PROGRAM. Exit status: the program's, 1 no configuration runs, 2 bad
-    usage, 125 nothing to rank.
+    The configurations are those of an autotuner, each with all combinations of the options that are given.
+    PROGRAM may be kernel.py:name. No GPU is needed; if there is one of that kind, it times the best ones.
+    The program continues with the configuration that is chosen. Options come before PROGRAM. Exit status:
+    the program's, 1 no configuration runs, 2 bad usage, 125 nothing to rank.
     """
     from triton_runner import _settings
     from triton_runner._kernel.cost import timing

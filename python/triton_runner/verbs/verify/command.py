@@ -32,13 +32,16 @@ from triton_runner.verbs.verify.shapes.command import shapes_options
     help="Largest number of launches to judge.",
 )
 @click.option(
-    "--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow; else all."
+    "--check",
+    "checks",
+    help="Run only these checks: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow "
+    "(default: all).",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Warnings are faults, and so is an order of atomics that decides an output. What nothing compares "
-    "is not judged.",
+    help="Treat warnings as faults, and outputs that the order of atomics decides. Without a "
+    "comparison of the result the exit status is 125.",
 )
 @click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
@@ -52,13 +55,13 @@ def verify_command(
     program.py:fn.
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
-    other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
-    output depends on is a warning, and so are bank conflicts and spills that are sure to cost time. Options
-    come before PROGRAM, or anywhere beside a case. A launch is right where something compared its result: the
-    program, or with --reference a function that does in torch or NumPy what the kernel does, with its
-    parameters. Else the verdict is "no fault found". Exit status: 0 right, no fault found (125 with --strict)
-    or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage, 125
-    no launch or a level that could not be run, 130 interrupted.
+    other times; levels (and a GPU, if one is there) are compared bit for bit. A report on which no output
+    depends is a warning, and so are bank conflicts and spills that are sure to cost time. Options come
+    before PROGRAM, or anywhere beside a case. A launch is right if something compared its result: the
+    program, or the function of --reference, which takes parameters of the kernel and does with torch or
+    NumPy what the kernel does. Otherwise the verdict is "no fault found". Exit status: 0 right, no fault
+    found (125 with --strict) or nondeterministic (the order of atomics decides an output; 1 with --strict),
+    1 wrong, 2 bad usage, 125 no launch or a level that could not be run, 130 interrupted.
     """
     ci = {"junit": junit, "sarif": sarif, "github": github}
     name = program.name

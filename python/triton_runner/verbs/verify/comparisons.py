@@ -37,13 +37,13 @@ _DEEP = 3  # how far into lists of tensors is looked
 class Comparisons:
     """compared(numbers, by): the program came to a check that depends on what the launches with these numbers
     wrote. by: the check and its place. differed(numbers, by): a comparison gave False, and nothing comes of
-    it.
+    it. beside(name, args, numbers, options): a function of torch was called with what launches wrote.
 
     If all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
     check of that alone compares nothing."""
 
-    def __init__(self, compared, differed):
-        self._compared, self._differed = compared, differed
+    def __init__(self, compared, differed, beside=lambda name, args, numbers, options: None):
+        self._compared, self._differed, self._beside = compared, differed, beside
         self._memory: dict[
             int, tuple
         ] = {}  # (whether it is alive, numbers) by the address of a storage or array
@@ -114,6 +114,8 @@ class Comparisons:
         elif name == "__get__" and self._gradients and args and args[0].grad is result:
             self._mark(result, self._gradients)
         elif numbers:
+            mine = args if self._numbers(args[:1]) else (*args[1::-1], *args[2:])  # the launches' first
+            self._beside(name, mine, frozenset(max(n, ~n) for n in numbers), kwargs)
             self._called(name, args, numbers, result)
         return result
 

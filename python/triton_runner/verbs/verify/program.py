@@ -20,7 +20,7 @@ from triton_runner._memory import uninit
 from triton_runner._memory.tracking import track_empty
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
-from triton_runner.verbs.verify import comparisons, overlap, unwritten
+from triton_runner.verbs.verify import comparisons, mismatch, overlap, unwritten
 from triton_runner.verbs.verify.run import Judge, JudgedProgram, Verdict
 
 # Functions that launch a kernel only to time it, by module: autotuners choose by that, and the launch with
@@ -118,7 +118,11 @@ class Judging:
     def __init__(self, how: Judge, names=(), most: int = 16, told=lambda what: None):
         self._how, self._told = how, told
         self._selection = Selection(self._judged, names, most)
-        self._comparisons = comparisons.Comparisons(self._compared, self._selection.differed)
+        self._mismatch = mismatch.Mismatch()
+        self._comparisons = comparisons.Comparisons(
+            self._compared, self._selection.differed, self._mismatch.compared
+        )
+        self._differs: list[str] = []  # lines on the element that the program finds wrong
         self._process = os.getpid()
         self._elsewhere = mmap.mmap(-1, 1)  # which processes that the program forks have in common with this
 
@@ -131,11 +135,13 @@ class Judging:
             _settings.using(threads=1),
         ):  # fmt: skip
             ended = running.ended(
-                program, list(arguments), is_module, pretend_cuda, explained=failures.explained
+                program, list(arguments), is_module, pretend_cuda, explained=self._explained
             )
             found = uninit.finish()
-        self._selection.judged = unwritten.added(self._selection.judged, found, self._how.strict)
-        return self.verdict(JudgedProgram(program, ended))
+        self._selection.judged = unwritten.added(
+            self._selection.judged, found, self._how.strict, self._mismatch.stores
+        )
+        return self.verdict(JudgedProgram(program, ended, tuple(self._differs)))
 
     def verdict(self, program: JudgedProgram) -> Verdict:
         selection = self._selection
@@ -144,6 +150,13 @@ class Judging:
             raise error
         judged = selection.settled(program.ended.status == 0, self._how.strict)
         return Verdict(judged, program, selection.left, self._how.strict, self._how.references)
+
+    def _explained(self, error: BaseException) -> list[str]:
+        """The program is about to end by an exception, its tensors are still there."""
+        lines = failures.explained(error)
+        if not lines and isinstance(error, (AssertionError, SystemExit)):
+            self._differs = self._mismatch.explained()
+        return lines
 
     def _judged(self, call: Call) -> Judged:
         self._told(call.name)
@@ -164,7 +177,9 @@ class Judging:
             number = self._selection.see(call)
         go()
         if number is not None:
-            follow(self._comparisons, self._selection.judged[number], call, number)
+            judged = self._selection.judged[number]
+            follow(self._comparisons, judged, call, number)
+            self._mismatch.launched(number, call, judged.written)
 
 
 def unfinished(name: str, told: list, status: int, signal: str, strict: bool) -> Verdict:

@@ -48,10 +48,12 @@ _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCT
 
 @dataclasses.dataclass(frozen=True)
 class JudgedProgram:
-    """A program whose launches were judged: its name, and how it ended."""
+    """A program whose launches were judged: its name, and how it ended. differs: lines on the element that
+    its own comparison found wrong."""
 
     name: str
     ended: Ended
+    differs: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -210,13 +212,13 @@ class Verdict:
         same = "every level gives the same, and no check finds a fault"
         if self.program.is_expectation:
             same += ": the kernel, and not the compiler, computes what the program does not expect"
-        return [same]
+        return [same, *self.program.differs]
 
     def _all(self, verdict: str) -> list[Judged]:
         return [one for one in self.judged if one.verdict == verdict]
 
     def _depth(self) -> list[str]:
-        """What was judged, and what was not: a line for each set of levels."""
+        """Says what was judged, and what was not: a line for each set of levels."""
         return list(dict.fromkeys(_judged_at(one) for one in self.judged if one.lowest))
 
 

@@ -15,6 +15,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, package_fold
 from triton_runner._memory import tracking, uninit_torch
 from triton_runner.verbs.verify.shapes import compared, inputs
 from triton_runner.verbs.verify.shapes.cases import Case, Tried
+from triton_runner.verbs.verify.shapes.compared import Different
 from triton_runner.verbs.verify.shapes.domain import Domain
 from triton_runner.verbs.verify.shapes.launching import UNJUDGED, Launching, Watch, tuned
 from triton_runner.verbs.verify.shapes.ran import Ran, paired, perform, same
@@ -76,7 +77,7 @@ class Calling:
         want = None
         if self.reference is not None:
             try:
-                want = perform(self.reference, self._made(case))
+                want = perform(self.reference, self.made(case))
             except Exception as error:
                 return Outcome("outside", f"the reference refuses it: {_first_line(error)}")
             self.tried.written_by_reference |= {*want.written}
@@ -94,13 +95,13 @@ class Calling:
         outcome.why = outcome.watch.unjudged
         return outcome
 
-    def _made(self, case: Case, **options) -> inputs.Made:
+    def made(self, case: Case, **options) -> inputs.Made:
         return inputs.made(self.domains[case.form], case, self.seed, **options)
 
     def _run(self, case: Case) -> Outcome:
         """The call itself, its launches watched."""
-        made = self._made(case)
-        with self.launching.watching(case) as watch, _poisoned():
+        made = self.made(case)
+        with self.launching.watching(case) as watch, poisoned():
             try:
                 ran = perform(self.function, made)
             except Exception as error:
@@ -156,15 +157,15 @@ class Calling:
                     f"say so: --dims '{odd[0].partition('[')[0]}=inout'",
                 )
             )
-        if text := self._differ(case, want, got, functools.partial(self._moved, case)):
-            faults.append(Fault("result", text))
+        if different := self.differ(case, want, got, functools.partial(self._moved, case)):
+            faults.append(Fault("result", different.text))
         return faults
 
-    def _differ(self, case: Case, want: Ran, got: Ran, moved=list, again: int = 0) -> str:
-        """How what two calls gave differs; "": it does not."""
+    def differ(self, case: Case, want: Ran, got: Ran, moved=list, again: int = 0) -> Different | None:
+        """How what two calls gave differs; None: it does not."""
         pairs = paired(want, got, self.inout(case), self.tried)
         if isinstance(pairs, str):
-            return pairs
+            return Different(pairs)
         opinions = compared.Opinions(
             self._kinds(case, self.domains[case.form]),
             functools.cache(lambda: self._exact(case, again)),
@@ -172,7 +173,8 @@ class Calling:
             self.launching.narrow and not again,
         )
         wanted = {theirs: want.everything[theirs] for theirs, _ in pairs}
-        return compared.compare(wanted, _named(got, pairs), opinions)
+        different = compared.compare(wanted, _named(got, pairs), opinions)
+        return different and dataclasses.replace(different, ours=dict(pairs)[different.theirs])
 
     def _kinds(self, case: Case, domain: Domain) -> set:
         kinds = {case.dtype(tensor) for tensor in domain.tensors().values()}
@@ -183,7 +185,7 @@ class Calling:
         if self.reference is None:
             return None
         try:
-            return perform(self.reference, self._made(case, exact=True, again=again)).everything
+            return perform(self.reference, self.made(case, exact=True, again=again)).everything
         except Exception:  # whatever the reference raises of types that it does not know
             return None
 
@@ -192,21 +194,21 @@ class Calling:
             return []
         runs = []
         for seed in _PERTURBED:
-            with _settings.using(perturb=seed, threads=1), _tuned(case), _poisoned():
+            with _settings.using(perturb=seed, threads=1), _tuned(case), poisoned():
                 try:
-                    runs.append(perform(self.function, self._made(case)))
+                    runs.append(perform(self.function, self.made(case)))
                 except (KernelTrap, *REFUSALS):
                     return []
         return runs
 
     def reference_ran(self, case: Case) -> Ran:
-        return perform(self.reference, self._made(case))
+        return perform(self.reference, self.made(case))
 
     def without_kernels(self, case: Case) -> dict | None:
         """The results where launches do nothing; None where the function does not get to its end."""
-        with self.launching.watching(case, skip=True), _poisoned():
+        with self.launching.watching(case, skip=True), poisoned():
             try:
-                return perform(self.function, self._made(case)).results
+                return perform(self.function, self.made(case)).results
             except Exception:  # it finds out that nothing was computed
                 return None
 
@@ -215,21 +217,22 @@ class Calling:
     def _repeated(self, case: Case, first: Outcome) -> list[Fault]:
         """Calls again with other elements in the same tensors, and compares with a call that has these
         elements in tensors of its own."""
-        elsewhere = [self._made(case) for _ in range(_ELSEWHERE)]
-        other = self._made(case, again=1)  # where no earlier call had its tensors
+        elsewhere = [self.made(case) for _ in range(_ELSEWHERE)]
+        other = self.made(case, again=1)  # where no earlier call had its tensors
         del elsewhere
         kept = compared.arrays(compared.results(first.ran.returned))
-        with _settings.using(threads=1), _tuned(case), _poisoned():
+        with _settings.using(threads=1), _tuned(case), poisoned():
             try:
                 fresh = perform(self.reference or self.function, other)
                 reused = first.ran.made
-                _put(reused.tensors, self._made(case, again=1).tensors)
+                _put(reused.tensors, self.made(case, again=1).tensors)
                 again = perform(self.function, reused)
             except Exception:  # the first call went well: what differs is judged by its results alone
                 return []
         now = compared.arrays(compared.results(first.ran.returned))
         faults = []
-        if text := self._differ(case, fresh, again, again=1):
+        if different := self.differ(case, fresh, again, again=1):
+            text = different.text
             if self.reference is None:
                 text = text.replace("the reference", "a first call")
             faults.append(
@@ -246,7 +249,7 @@ class Calling:
         """A call with ghosts, of whose launches the last programs run."""
         with self.launching.watching(case) as watch:
             try:
-                made = self._made(case)
+                made = self.made(case)
                 with _ghosts():
                     self.function(*made.positional, **made.named)
             except DiagnosticError as error:
@@ -296,7 +299,7 @@ def _is_in_launch(error: BaseException) -> bool:
     return any(frame.filename.startswith(folders) and frame.name == "run" for frame in frames)
 
 
-def _poisoned():
+def poisoned():
     """Memory of torch.empty is full of NaN (-1 of integers), and known until something writes to it."""
     return tracking.track_empty(byte=0xFF)
 

@@ -66,14 +66,15 @@ def check_unused(options: dict) -> None:
 def verify(what: str, arguments, as_json: bool, target: str | None, given: dict, ci: dict) -> int:
     """Prints the verdict and returns the exit status."""
     from triton_runner import _settings
-    from triton_runner._kernel.cases import judge
     from triton_runner.verbs.verify.shapes import cases, launching
     from triton_runner.verbs.verify.shapes import run as shapes
 
     vary = tuple(given["vary"].split(",")) if given["vary"] else ()
     if unknown := [family for family in vary if family not in cases.FAMILIES]:
         raise click.UsageError(f"--vary {unknown[0]}: of {', '.join(cases.FAMILIES)}")
-    checks = judge.checks_of(given["checks"]) if given["checks"] else launching.CHECKS
+    checks = launching.CHECKS
+    if given["checks"]:
+        checks = tuple(_settings.using(check=given["checks"]).settings().check.split(","))
     options = shapes.Options(
         given["reference"], given["dims"], vary, given["cases"], given["seconds"], given["seed"],
         given["calls"], checks, given["pretend_cuda"], given["strict"],

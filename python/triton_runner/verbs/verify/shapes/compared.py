@@ -77,55 +77,66 @@ def _rank(kind: str) -> int:
     return next(i for i, name in enumerate(_COARSEST) if kind.startswith(name))
 
 
-def compare(want: dict, got: dict, opinions: Opinions) -> str:
-    """How results differ, by the paths of those that are wanted; "": they do not."""
+@dataclasses.dataclass(frozen=True)
+class Different:
+    """How a result differs from the reference's. theirs, ours: the paths of the two; element: the first that
+    differs, None where the shapes or the number of results do."""
+
+    text: str
+    theirs: str = ""
+    element: tuple | None = None
+    ours: str = ""
+
+
+def compare(want: dict, got: dict, opinions: Opinions) -> Different | None:
+    """How results differ, by the paths of those that are wanted; None: they do not."""
     for path, wanted in want.items():
-        if text := _differs(path, wanted, got[path], opinions):
-            return text
-    return ""
+        if different := _differs(path, wanted, got[path], opinions):
+            return different
+    return None
 
 
-def _differs(path: str, want: numpy.ndarray, got: numpy.ndarray, opinions: Opinions) -> str:
+def _differs(path: str, want: numpy.ndarray, got: numpy.ndarray, opinions: Opinions) -> Different | None:
     if want.shape != got.shape:
         if want.size == got.size == 1:
             want, got = want.reshape(()), got.reshape(())
         else:
-            return f"{path} has the shape {got.shape}, and the reference's {want.shape}"
+            return Different(f"{path} has the shape {got.shape}, and the reference's {want.shape}", path)
     kind = opinions.coarsest(want, got)
     is_float = _is_float(kind_of(want.dtype)) or _is_float(kind_of(got.dtype))
     distance = difference(want, got, tolerance(kind) if is_float else 0.0)
     if not distance:
-        return _coarse(path, want, got, opinions) if opinions.narrow and is_float else ""
+        return _coarse(path, want, got, opinions) if opinions.narrow and is_float else None
     beyond = distance.where & ~_as_near(path, want, got, kind, opinions)
     if beyond.any():
         beyond &= ~_as_moved(path, want, got, beyond, opinions)
     if not beyond.any():
-        return ""
-    return _told(path, dataclasses.replace(distance, where=beyond))
+        return None
+    return _shown(path, dataclasses.replace(distance, where=beyond))
 
 
-def _told(path: str, shown) -> str:
+def _shown(path: str, shown, more: str = "") -> Different:
     wanted, gotten = shown.numbers
-    return (
+    text = (
         f"{path}: {shown.elements} of {shown.of} elements differ from the reference, element "
-        f"{list(shown.element)} is {_number(gotten)} and should be {_number(wanted)}"
+        f"{list(shown.element)} is {_number(gotten)} and should be {_number(wanted)}{more}"
     )
+    return Different(text, path, tuple(shown.element))
 
 
-def _coarse(path: str, want, got, opinions: Opinions) -> str:
-    """How results of sums in 16 bits are much further from f64 than the reference's; "": they are not."""
+def _coarse(path: str, want, got, opinions: Opinions) -> Different | None:
+    """How results of sums in 16 bits are much further from f64 than the reference's; None: they are not."""
     exact = (opinions.exact() or {}).get(path)
     if exact is None or exact.shape != got.shape:
-        return ""
+        return None
     theirs, ours = difference(exact, want), difference(exact, got)
     step = float(ml_dtypes.finfo(got.dtype).eps) * ours.largest
     room = max(_AS_NEAR * float(numpy.nan_to_num(theirs.error, posinf=0.0).max(initial=0.0)), 2 * step)
     beyond = numpy.isfinite(ours.error) & (ours.error > room)
     if not beyond.any():
-        return ""
-    distance = difference(want, got)
-    text = _told(path, dataclasses.replace(distance, where=beyond))
-    return f"{text}: it adds up in 16 bits, and is further from f64 than the reference"
+        return None
+    shown = dataclasses.replace(difference(want, got), where=beyond)
+    return _shown(path, shown, ": it adds up in 16 bits, and is further from f64 than the reference")
 
 
 def _as_near(path: str, want, got, kind: str, opinions: Opinions) -> numpy.ndarray:

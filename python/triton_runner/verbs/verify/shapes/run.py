@@ -27,6 +27,7 @@ from triton_runner.verbs.verify.shapes.cases import FAMILIES, MOST_ELEMENTS, Cas
 from triton_runner.verbs.verify.shapes.domain import Domain
 from triton_runner.verbs.verify.shapes.generalised import domains, moderate
 from triton_runner.verbs.verify.shapes.launching import CHECKS, Launching, tuned
+from triton_runner.verbs.verify.shapes.lines import line_of
 from triton_runner.verbs.verify.shapes.results import SCHEMA, Called, Found, Hint, Shapes
 from triton_runner.verbs.verify.shapes.smaller import Smaller
 
@@ -272,6 +273,9 @@ class _Judging:
             smaller = Smaller(self.calling.domains[case.form], case, fails)
             small = smaller.case
             fault = (last.get(str(small)) or [fault])[0]
+            if fault.kind == "result" and not self._is_late:
+                line = line_of(self.calling, small)
+                fault = line.of(fault) if line is not None else fault
             found.append(
                 Found(fault, str(small), small.sizes, small.layouts, small.dtypes, small.values, str(case),
                       len(shown), smaller.tries)
