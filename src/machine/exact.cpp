@@ -129,12 +129,23 @@ Wide scaled(Wide surplus, Wide by) {
   return __builtin_mul_overflow(surplus, by, &out) ? 0 : out;
 }
 
+// The surplus that an operation on single bits gives: what was meant has sign bits without end.
+Wide surplus_of_bits(ExactFn rule, const Operation& o) {
+  const Integer ones{UINT64_MAX, 64};
+  const Integer &a = o.in[0], &b = o.in.size() < 2 ? ones : o.in[1];  // not: xor with ones
+  if ((a.surplus == 0 && b.surplus == 0) || a.wraps != 0 || b.wraps != 0) return 0;
+  const Wide x = exact(a) - a.surplus, y = exact(b) - b.surplus;
+  return exact(o.out) - (rule == exact_and ? x & y : rule == exact_or ? x | y : x ^ y);
+}
+
 Wide surplus_by(ExactFn rule, const Operation& o) {
   const Integer& a = o.in[0];
   if (rule == exact_extend) return a.surplus;
   if (rule == exact_neg) return -a.surplus;
+  if (rule == exact_and || rule == exact_or || rule == exact_xor) return surplus_of_bits(rule, o);
   if (o.in.size() < 2) return 0;
   const Integer& b = o.in[1];
+  if (rule == exact_choose) return o.in[2].as_unsigned() ? a.surplus : b.surplus;
   if (rule == exact_add) return a.surplus + b.surplus;
   if (rule == exact_sub) return a.surplus - b.surplus;
   if (rule == exact_shl)

@@ -94,4 +94,45 @@ TEST(conditions_and_choices) {
   CHECK_EQ(exact_select({std::array{wrong, integer_of(5), integer_of(5)}, integer_of(5)}), 0);
 }
 
+namespace {
+
+// The number that was meant where LLVM has dropped the sign bits of a constant, after a shift by 8.
+int64_t shifted(ExactFn rule, int64_t x, int64_t constant, uint64_t bits) {
+  constexpr uint32_t kWide = 32, kBy = 8;
+  const auto wide = [](uint64_t value) { return Integer{value & UINT32_MAX, kWide}; };
+  Integer dropped = wide(static_cast<uint64_t>(constant) & (UINT32_MAX >> kBy));
+  dropped.surplus = surplus_of(dropped.bits, kWide);
+  CHECK(dropped.surplus != 0);
+  const Integer result = with_rule(rule, {std::array{wide(static_cast<uint64_t>(x)), dropped}, wide(bits)});
+  const Integer out = with_rule(exact_shl, {std::array{result, wide(kBy)}, wide(result.bits << kBy)});
+  CHECK(out.wraps != Integer::kLost);
+  return out.as_signed() + (out.wraps << kWide);
+}
+
+}  // namespace
+
+TEST(constants_without_their_sign_bits_stand_for_negative_numbers) {
+  std::mt19937 random(9);
+  std::uniform_int_distribution<int64_t> numbers(-60000, 60000);
+  for (int i = 0; i < 20000; ++i) {
+    const int64_t x = numbers(random), c = -1 - (numbers(random) & 0xffff);
+    const auto bits = [&](auto f) {
+      return f(static_cast<uint64_t>(x), static_cast<uint64_t>(c) & 0xffffff);
+    };
+    CHECK_EQ(shifted(exact_add, x, c, bits([](uint64_t a, uint64_t b) { return a + b; })), (x + c) * 256);
+    CHECK_EQ(shifted(exact_and, x, c, bits([](uint64_t a, uint64_t b) { return a & b; })), (x & c) * 256);
+    CHECK_EQ(shifted(exact_or, x, c, bits([](uint64_t a, uint64_t b) { return a | b; })), (x | c) * 256);
+    CHECK_EQ(shifted(exact_xor, x, c, bits([](uint64_t a, uint64_t b) { return a ^ b; })), (x ^ c) * 256);
+  }
+}
+
+TEST(a_choice_has_the_surplus_of_what_it_chooses) {
+  Integer dropped{0xfffffe, 32};
+  dropped.surplus = surplus_of(dropped.bits, 32);
+  const Integer other{5, 32}, yes{1, 1}, no{0, 1};
+  CHECK(with_rule(exact_choose, {std::array{dropped, other, yes}, {dropped.bits, 32}}).surplus ==
+        dropped.surplus);
+  CHECK(with_rule(exact_choose, {std::array{dropped, other, no}, {other.bits, 32}}).surplus == 0);
+}
+
 }  // namespace triton_runner::machine

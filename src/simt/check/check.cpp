@@ -66,6 +66,7 @@ void Checks::begin(const Cluster& cluster) {
   s.warps = launch_.code->threads / launch_.code->width;
   s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
   for (uint32_t a = 0; a < s.all_warps + 2; a++) s.agents.push_back({agents_++});
+  for (uint32_t a = 0; a < s.all_warps; a++) s.relaxed.push_back({{s.agents[a].id | kOfRelaxed}, {}, 0});
   s.tensor.resize(cluster.ctas.size());
   for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
   for (auto& cells : s.cells)  // what the system has in shared memory is not the kernel's to write
@@ -326,6 +327,7 @@ void Checks::before(Exec& x, const Instr& in) {
   if (race_) uniform_before(x, in);
   const Source::Meets meets = source_of(in).meets;
   if (race_ && source_of(in).fences_proxy) proxy_fence(x);
+  if (race_ && source_of(in).fences_memory) memory_fence(x);
   if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
   State& s = of(x);
   for (uint32_t w = 0; w < x.count; w += 32) {

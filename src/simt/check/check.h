@@ -200,6 +200,7 @@ class Checks {
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
               const machine::Agent& agent, bool write, Place where);
   void proxy_fence(Exec& x);
+  void memory_fence(Exec& x);
   void flush(Exec& x);
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,

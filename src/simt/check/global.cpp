@@ -217,23 +217,47 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     reads_.push_back({address, bytes, lane, 1});
     return true;
   }
-  // Later atomics at this address are ordered after what this warp did so far.
-  const bool releases = kind == Source::Access::kAtomic;
+  const bool is_strong = kind == Source::Access::kAtomic;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
-  if (releases) released_.acquire(address, warp);
+  if (is_strong) released_.acquire(address, source.acquires ? warp : s.relaxed[warp.id - s.first_id].met);
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
-  const bool atomic = releases || source.reduces;
+  const bool atomic = is_strong || source.reduces;
   const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
   const uint32_t mine = global_record(x, s, act, in, lane, 1);
   if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
-  if (releases) {
+  if (source.releases) {  // who acquires at this address comes after what this warp did so far
     released_.publish(address, warp, serial_);
     s.published = true;
+  } else if (is_strong) {
+    if (write) released_.publish(address, s.fenced_of(warp), serial_);
   } else if (!write) {
     global_records_[mine].time = kUnderWay;
     reading_ = mine;
   }
   return true;
+}
+
+// Makes known to each warp what was released where it has made relaxed accesses; the warp's later ones release what it did so far.
+void Checks::memory_fence(Exec& x) {
+  State& s = of(x);
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (!warp_bits(x, w)) continue;
+    machine::Agent& warp = s.agent(*x.cta, x.first + w);
+    State::Relaxed& relaxed = s.relaxed[warp.id - s.first_id];
+    warp.seen.see(relaxed.met.seen);
+    relaxed.fence = warp.time;
+    s.release(warp, relaxed.fenced);
+  }
+}
+
+// A warp's relaxed accesses release what came before its last fence, and before those of warps that it has met since.
+machine::Agent Checks::State::fenced_of(const machine::Agent& warp) const {
+  machine::Agent all{warp.id, 0};
+  for (uint32_t w = 0; w < all_warps; ++w) {
+    const uint32_t fence = relaxed[w].fence, id = first_id + w;
+    if (fence != 0 && (id == warp.id || warp.seen.of(id) > fence)) all.seen.see(relaxed[w].fenced);
+  }
+  return all;
 }
 
 // Those of an instruction, each place once.

@@ -21,6 +21,9 @@ struct Checks::Cell : machine::Cell {
 // The time of a copy from global memory until somebody has waited for it.
 inline constexpr uint32_t kUnderWay = ~uint32_t{0};
 
+// Is set in the ids of agents that no access is recorded of: a warp's, for what it has not acquired.
+inline constexpr uint32_t kOfRelaxed = uint32_t{1} << 31;
+
 struct Checks::State {
   int64_t cluster = 0;  // its number in the grid
   // No two clusters have agents with the same ids: global memory is one for all. The time of warps is that of the cluster, so
@@ -31,6 +34,14 @@ struct Checks::State {
   // tensor core. Then one agent per mbarrier whose copies it tracks, in the order in which they are first seen:
   // copies land in any order, so a wait for one barrier says nothing about the copies of another.
   std::vector<machine::Agent> agents;
+  // The fences of a warp make known to it what was released where it has made relaxed accesses (met), and to others what came
+  // before them (fenced).
+  struct Relaxed {
+    machine::Agent met;
+    machine::Clock fenced;
+    uint32_t fence = 0;  // the time of it
+  };
+  std::vector<Relaxed> relaxed;                                      // by warp
   std::unordered_map<const Operands*, std::vector<uint32_t>> times;  // that each warp came to an access
   uint32_t warps = 0;                                                // of a block
   uint32_t all_warps = 0;                                            // of all blocks
@@ -88,6 +99,7 @@ struct Checks::State {
     time += published;
     published = false;
   }
+  machine::Agent fenced_of(const machine::Agent& warp) const;
   void release(machine::Agent& warp, machine::Clock& into) {
     warp.release(into);
     time = std::max(time, warp.time);

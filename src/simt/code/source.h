@@ -46,6 +46,10 @@ struct Source {
   // How it accesses memory: as threads do, atomically, by a copy that goes on after it, or what only such instructions
   // touch (mbarriers, tensor maps).
   enum class Access : uint8_t { kPlain, kAtomic, kCopy, kObject } access = Access::kPlain;
+  // Whether an atomic access orders what its warp does after it, and what it did before it. Volatile and relaxed ones are ordered by
+  // fences (PTX ISA 8.4.2, 8.8).
+  bool acquires = false, releases = false;
+  bool fences_memory = false;
   bool stores = false;          // makes each thread's bytes before it asks for the next thread's
   bool reduces = false;         // what is there, by a copy
   bool copies = false;          // it goes on after the threads have

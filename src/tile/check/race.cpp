@@ -237,13 +237,12 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread
   const bool store = a.kind == AccessKind::kStore;
   if (store && !twice(t, in, a)) return false;
   const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
-  // It looks at what others write at the same time, as a relaxed atomic does.
-  if (!store && in.op->int_attr("isVolatile", 0) != 0)
-    return !has_fences_ || each_address(t, a, type, [&](int64_t, uint64_t address) {
-      return thread.looked.insert(address), true;
-    });
+  // A volatile load looks at what atomics write at the same time, as a relaxed one does (PTX ISA 8.4.2).
+  const bool is_volatile = !store && in.op->int_attr("isVolatile", 0) != 0;
+  if (is_volatile && has_fences_)
+    each_address(t, a, type, [&](int64_t, uint64_t address) { return thread.looked.insert(address), true; });
   const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
-  const Act act = store ? Act::kWrite : Act::kRead;
+  const Act act = store ? Act::kWrite : is_volatile ? Act::kAtomicRead : Act::kRead;
   const WarpRecords records(*this, in, thread, act);
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
     if (!t.worker->memory.readable(address, type.size)) return true;  // the op itself traps

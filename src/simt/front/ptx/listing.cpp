@@ -6,6 +6,7 @@ namespace triton_runner::simt {
 
 using ptx::Effect;
 using ptx::Mod;
+using ptx::Opcode;
 
 static bool has_any(const ptx::Instruction& in, std::initializer_list<Mod> mods) {
   for (Mod m : mods)
@@ -88,6 +89,10 @@ Source source_of(const ptx::Instruction& in) {
   s.at = &in;
   s.name = in.spelling;
   s.access = access_of(in);
+  const bool is_atomic = s.access == Source::Access::kAtomic;
+  s.acquires = is_atomic && has_any(in, {Mod::kAcquire, Mod::kAcqRel});
+  s.releases = is_atomic && has_any(in, {Mod::kRelease, Mod::kAcqRel});
+  s.fences_memory = (in.opcode == Opcode::kFence || in.opcode == Opcode::kMembar) && !in.has(Mod::kProxy);
   s.stores = in.does(Effect::kWrites) && !in.does(Effect::kShares);
   s.reduces = (updates && in.does(Effect::kConsumes)) || in.has(Mod::kReduce);
   s.copies = in.does(Effect::kCopies);

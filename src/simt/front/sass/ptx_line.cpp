@@ -7,6 +7,7 @@
 
 #include "front/ptx/listing.h"
 #include "front/ptx/lower.h"
+#include "front/sass/listing.h"
 #include "front/sass/lower.h"
 
 namespace triton_runner::simt {
@@ -120,6 +121,7 @@ bool SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t
     Source source = *made.source;
     source.at = in_;
     source.name = in_->spelling;
+    order_around(source);
     made.source = &code.sources.emplace_back(source);
   }
   return true;
