@@ -37,7 +37,7 @@ import psutil
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
-BIN = pathlib.Path(sys.executable).parent  # its cmake first, as make has it: another one compiles everything again
+BIN = pathlib.Path(sys.executable).parent  # the cmake there, as make has it: another compiles all again
 RELEASE, ASAN, UBSAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ubsan", "tsan"))
 TSAN_PYTHON = ROOT / "build" / "tsan-python"
 JOBS = str(len(os.sched_getaffinity(0)))

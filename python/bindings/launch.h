@@ -40,7 +40,7 @@ struct Options {
   bool exact_tails = false;
   std::optional<uint64_t> perturb;
   std::shared_ptr<exec::Substitution> substitution;
-  // Of values on the tile engine, of registers on the SIMT engine, of what machine code executes.
+  // Records values on the tile engine, sees registers on the SIMT engine, or counts what machine code executes.
   std::variant<std::monostate, std::shared_ptr<RecorderObject>, std::shared_ptr<exec::RegisterObserver>,
                std::shared_ptr<exec::CountObserver>>
       recorder;

@@ -123,17 +123,19 @@ struct LaunchOptions {
   // memory that this process may use). The op that asks for more traps.
   int64_t max_steps = 0;
   int64_t max_tile_bytes = 0;
-  int64_t shared_bytes = -1;     // -1: what the artifact says
-  uint64_t stream = 0;           // GPU only
-  StopToken* stop = nullptr;     // Ctrl-C
+  int64_t shared_bytes = -1;  // -1: what the artifact says
+  uint64_t stream = 0;        // GPU only
+  StopToken* stop = nullptr;  // Ctrl-C
   // Who looks on; a launch that somebody looks at runs code of its own, others pay nothing.
   Observer* observer = nullptr;           // is handed values of TTIR and TTGIR, and text of tt.print
   RegisterObserver* registers = nullptr;  // is handed registers of PTX and machine code
   CountObserver* counter = nullptr;       // counts what machine code executes
   Stopper* stopper = nullptr;             // a debugger
   bool is_observed() const { return observer || registers || counter || stopper; }
-  Observer* printer = nullptr;            // gets tt.print's text in place of the observer
-  void look_away() { observer = printer = nullptr, registers = nullptr, counter = nullptr, stopper = nullptr; }
+  Observer* printer = nullptr;  // gets tt.print's text in place of the observer
+  void look_away() {
+    observer = printer = nullptr, registers = nullptr, counter = nullptr, stopper = nullptr;
+  }
   // Gets the accesses that are out of bounds: loads give 0, stores are dropped, atomics give 0 and do
   // nothing, and the program goes on. Null: the first one is a trap.
   Faults* faults = nullptr;

@@ -33,7 +33,7 @@ struct Launch : machine::Grid {
   uint32_t shared_bytes = 0;         // static and dynamic
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
   bool fast_mma = false;
-  bool checked = false;                    // anything but out of bounds
+  bool checked = false;  // anything but out of bounds
   using Grid::stops;
   bool stops(const Cluster& cluster) const { return stops(cluster.number); }
   // For a launch without a trap: what Trap::warning is for, the first of the lowest program.

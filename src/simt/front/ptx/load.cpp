@@ -62,8 +62,8 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   }
   auto plan = TRY(ArgumentPlan::make(code, options));
   // The shape is what the text and the options say, without what lowering adds.
-  auto lower = [program,
-                shape = std::move(shape)](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [program, shape = std::move(shape)](
+                   const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     base::Diagnostics sink;
