@@ -121,7 +121,7 @@ class TileKernel final : public exec::Kernel {
   // Made by the first launch that is checked or shuffled.
   const CheckedCode& checked_code() {
     std::lock_guard lock(checked_mutex_);
-    if (!checked_) checked_ = made_code(nullptr, true, exec::Numerics::kExact);
+    if (!checked_) checked_ = made_code({}, true);
     return *checked_;
   }
 

@@ -255,11 +255,11 @@ def insert_register_stores(ptx: str, filename: str, kernel: str, plan: RegisterP
     """
 
 class RegisterObserver:
-    """What a launch of PTX shows registers to, under Options.registers."""
+    """What a launch of PTX shows registers to, under Options.recorder."""
 
 class RegisterRecorder(RegisterObserver):
     """
-    Records registers of the launches under Options.registers, which have to be of the plan's text.
+    Records registers of the launches under Options.recorder, which have to be of the plan's text.
     """
 
     def __init__(self, plan: RegisterPlan, every_iteration: bool = False, programs: Sequence[Sequence[int]] = [], max_bytes: int = 1073741824) -> None: ...
@@ -269,7 +269,7 @@ class RegisterRecorder(RegisterObserver):
 
 class CopyWatch(RegisterObserver):
     """
-    Compares the copies of each element that a plan's values have, and what lanes of a warp store to one place of shared memory, in the launches of this text under Options.registers. unify="first" or "last" makes them equal: an experiment.
+    Compares the copies of each element that a plan's values have, and what lanes of a warp store to one place of shared memory, in the launches of this text under Options.recorder. unify="first" or "last" makes them equal: an experiment.
     """
 
     def __init__(self, plan: RegisterPlan, ptx: str, filename: str, kernel: str, unify: str = '') -> None: ...
@@ -291,9 +291,9 @@ COUNTS: tuple = ...
 
 COUNTERS: tuple = ...
 
-class CountObserver(RegisterObserver):
+class CountObserver:
     """
-    Counts what the launches of one cubin execute, under Options.registers. The sums do not depend on the number of threads.
+    Counts what the launches of one cubin execute, under Options.recorder. The sums do not depend on the number of threads.
     """
 
     def __init__(self) -> None: ...
@@ -412,7 +412,7 @@ def insert_markers(text: str, filename: str, kernel: str, selectors: object, gri
     """
 
 class RegisterTrace(RegisterObserver):
-    """What threads had in registers, in a launch under Options.registers."""
+    """What threads had in registers, in a launch under Options.recorder."""
 
     @property
     def is_full(self) -> bool:
