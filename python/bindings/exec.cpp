@@ -1,6 +1,8 @@
 // The executor seam in Python: _core.Kernel, its options, and the op table.
 #include <bit>
 
+#include <nanobind/stl/variant.h>
+
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/count_observer.h>
 #include <triton_runner/exec/scalar.h>
