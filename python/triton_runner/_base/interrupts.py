@@ -39,6 +39,9 @@ def watching():
     woken = signal.set_wakeup_fd(watch.written.fileno(), warn_on_full_buffer=False)
     try:
         yield
+    except KeyboardInterrupt:
+        watch.came = True  # whoever heard the signal: the core, or a process that told of it
+        raise
     finally:
         if not watch.came:
             watch.over, _watch = True, None
@@ -109,8 +112,7 @@ def leave() -> None:
     if _watch is None:
         say()
         return
-    # A second signal changes nothing, whoever heard the first one: the core, or a process that told of it.
-    _watch.came, _watch.gentle = True, False
+    _watch.came, _watch.gentle = True, False  # a second signal changes nothing
     atexit._run_exitfuncs()
     end()
 

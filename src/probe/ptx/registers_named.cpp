@@ -261,7 +261,11 @@ class Namer {
     if (name.starts_with('%'))
       for (const ptx::Register& r : f_.registers) names.emplace(r.name);
     else
-      for (const Instruction& in : f_.body) names.emplace(in.spelling);
+      for (const Instruction& in : f_.body)  // "ld.global" names ld.global.b32, too
+        for (size_t end = 0; end != std::string::npos;) {
+          end = in.spelling.find('.', end + 1);
+          names.emplace(in.spelling.substr(0, end));
+        }
     for (const std::string& n : base::nearest_names(name, {names.begin(), names.end()}))
       notes.push_back("did you mean '" + n + "'?");
     for (const ptx::Function* other : module_.functions())

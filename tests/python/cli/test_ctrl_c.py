@@ -95,6 +95,22 @@ def test_a_signal_while_it_ends(folder):
     deaf(folder, f"import atexit; {later}; raise KeyboardInterrupt", "ops")
 
 
+def test_a_signal_after_an_interrupt_that_another_process_told_of():
+    code = """
+import os, signal
+from triton_runner._base import interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    with interrupts.watching():
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    os.kill(os.getpid(), signal.SIGINT)
+    interrupts.leave()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (interrupts.STATUS, "interrupted\n")
+
+
 def test_the_process_is_ended_within_half_a_second():
     assert interrupts.GRACE < 0.5
 

@@ -52,6 +52,8 @@ RUN = {
         ("bundle", "--no-verify", "--no-passes", "--no-report", "-o", "case.trcase", "right.py"), 0, "",
     ),
     ("_base.tools", "versions add 3.9.0"): (("versions", "add", "3.9.0"), 0, ""),
+    ("verbs.doctor.run", "versions add *"): (("versions", "add", "3.9.0"), 0, ""),
+    ("tlx", "versions run fbtriton run PROGRAM"): (("versions", "run", "3.9.0", "run", "right.py"), 0, ""),
     ("verbs.assemble.assemblers", "versions add RELEASE"): (("versions", "add", "3.9.0"), 0, ""),
     ("verbs.bits.why", "verify PROGRAM"): (("verify", "right.py"), 0, "no fault found"),
     ("verbs.bisect.kernel", "compare KERNEL --versions all"): (

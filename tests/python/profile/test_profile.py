@@ -160,7 +160,7 @@ def test_the_verb_takes_a_kernel_and_its_arguments():
     assert "add, grid 2 x 1 x 1, cuda:90, 4 warps: all 2 programs" in answer.stdout
     assert "LDG.E.128" in answer.stdout
     refused = warm.invoke("profile", "--programs", "few", PROGRAM)
-    assert refused.exit_code == 2 and "a list of their numbers" in refused.output
+    assert refused.exit_code == 2 and "a list of theirs" in refused.output
 
 
 def _csv(launches: list, change=lambda metric, value: value) -> str:

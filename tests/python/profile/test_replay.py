@@ -114,8 +114,8 @@ def test_products_on_tensor_memory_are_refused():
 def test_what_cannot_be_estimated_says_why():
     with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'b300'"):
         estimate(added(1), chip="b300")
-    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'h100-pcie'"):
-        timing.parameters("h100-pcie")
+    with pytest.raises(triton_runner.DiagnosticError, match="unknown chip 'h100-nvl'"):
+        timing.parameters("h100-nvl")
     x = torch.ones(128)
     with pytest.raises(triton_runner.DiagnosticError, match="a replay needs a chip"):
         triton_runner.profile(add, [x, x, x, 128], {"BLOCK": 128}, grid=(1,), replay=True)

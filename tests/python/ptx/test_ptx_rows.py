@@ -34,6 +34,7 @@ ALLOWED = {
         | {"kLd", "kSt", "kShfl", "kRedux"},
         "which rule of exact integers is an instruction's",
     ),
+    "src/simt/front/ptx/listing.cpp": ({"kFence", "kMembar"}, "which instructions order relaxed accesses"),
     "src/simt/front/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/probe/insert/copies.cpp": (
         {"kSt"},

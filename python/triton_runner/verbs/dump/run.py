@@ -8,6 +8,7 @@ import os
 from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.loading import load
+from triton_runner._artifact.reading import SOURCE
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import ENDINGS, MLIR, level_of_name
 from triton_runner._base.paths import no_level
@@ -22,7 +23,7 @@ _SOURCES = (".py",)
 
 def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dump], KernelTrap | None]:
     """The dump of one launch of the kernel in an artifact, and the fault that stopped it."""
-    if not level_of_name(file):
+    if not level_of_name(file) and not file.endswith(SOURCE):
         raise no_level(file, ENDINGS)
     if grid is None:
         raise fail(f"dump {file}: --grid is missing", "as in --grid 4, or --grid 4,2,1")
