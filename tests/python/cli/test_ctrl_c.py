@@ -107,7 +107,8 @@ except KeyboardInterrupt:
     os.kill(os.getpid(), signal.SIGINT)
     interrupts.leave()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (interrupts.STATUS, "interrupted\n")
 
 
