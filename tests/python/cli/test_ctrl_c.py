@@ -77,7 +77,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", [*VERBS, *WITHOUT_FILES])
+@pytest.mark.parametrize("verb", [*VERBS, *sorted(WITHOUT_FILES)])
 def test_a_verb_that_hears_nothing(verb, folder):
     file = () if verb in (*WITHOUT_FILES, "lockstep") else ("k.ttir",)
     deaf(folder, DEAF_WORK, verb, *VERBS.get(verb, ()), *MORE.get(verb, ()), *file)
