@@ -116,8 +116,8 @@ struct Alu {
   Handler run = nullptr;
   uint32_t small = 0;
   int64_t imm = 0;
-  // Which operand of the instruction (counted one by one) goes into d, a, b, c, e; kNoOperand: none; kCarry: the thread's
-  // carry, a predicate. A negated predicate is inverted by the caller.
+  // The places d, a, b, c and e take these operands of the instruction, by number. kNoOperand: the place takes none; kCarry:
+  // it takes the thread's carry, a predicate. The caller inverts a negated predicate.
   static constexpr int8_t kNoOperand = -1, kCarry = -2;
   int8_t operands[5] = {-1, -1, -1, -1, -1};
   // The type in which an immediate at d, a, b, c, e is stored; kNone for registers only.
