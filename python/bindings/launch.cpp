@@ -305,16 +305,15 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     recorder->recordings.pop_back();
   Recorded recorded(recorder, kernel, grid);
   launch_options.observer = recorded.observer();
-  launch_options.registers = held_by<exec::RegisterObserver>(options);
-  launch_options.counter = held_by<exec::CountObserver>(options);
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
   if (debugger) {
     debugger->debugger.begin_with_all(recorded.observer() != nullptr);
     launch_options.stopper = debugger->begin(kernel, memory);
-    launch_options.registers = nullptr;
-    launch_options.counter = nullptr;
     launch_options.stop = &debugger->debugger.token();  // Ctrl-C is the debugger's
+  } else {
+    launch_options.registers = held_by<exec::RegisterObserver>(options);
+    launch_options.counter = held_by<exec::CountObserver>(options);
   }
   exec::LaunchResult result;
   exec::Faults faults;
