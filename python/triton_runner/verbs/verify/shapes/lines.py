@@ -1,5 +1,5 @@
-"""The line behind a result that differs from the reference's: which access of the smallest call that shows it
-touches another element than it should.
+"""Finds the access that makes a result differ from the reference's: in the smallest call that shows it, the
+one that touches another element than it should.
 
 If the call has a layout of its own, the same call with the usual layouts is right, and each access has to
 touch the elements there that it touches here. Elsewhere the elements of the arguments are changed one by one:
@@ -29,7 +29,7 @@ _MOST_ELEMENTS = 64  # that are changed one by one
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """An access behind a result: a sentence on what it does, and its line."""
+    """An access that a result comes from: a sentence on what it does, and its line."""
 
     text: str
     kernel: str
@@ -43,7 +43,7 @@ class Line:
 
 
 def line_of(calling: Calling, case: Case) -> Line | None:
-    """The line behind the result of a case; None where the accesses do not show one."""
+    """The access that makes the result of a case differ; None where the accesses do not show one."""
     try:
         seen = _Seen(calling, case)
         plain = _Seen(calling, dataclasses.replace(case, layouts={})) if case.layouts else None
