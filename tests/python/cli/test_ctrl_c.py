@@ -89,10 +89,12 @@ def test_what_waits_for_a_thread(folder):
     deaf(folder, work, "ops")
 
 
-def test_a_signal_while_it_ends(folder):
-    """Another process or the core heard the first one, so that this process hears its first while it ends."""
+@pytest.mark.parametrize("handler", ["", "signal.signal(signal.SIGINT, signal.default_int_handler);"])
+def test_a_signal_while_it_ends(folder, handler):
+    """Another process or the core heard the first one, so that this process hears its first while it ends.
+    A program may have set a handler."""
     later = "atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for again in range(2)])"
-    deaf(folder, f"import atexit; {later}; raise KeyboardInterrupt", "ops")
+    deaf(folder, f"import atexit; {handler} {later}; raise KeyboardInterrupt", "ops")
 
 
 def test_a_signal_after_an_interrupt_that_another_process_told_of():

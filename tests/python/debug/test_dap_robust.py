@@ -351,7 +351,7 @@ def test_ctrl_c(tmp_path):
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 130
             assert_gone(processes)
-            assert process.stderr.read() == b""
+            assert process.stderr.read() == b"interrupted\n"
             with contextlib.suppress(Gone, OSError):
                 editor.next_message()
         connection.close()

@@ -18,10 +18,7 @@ _LOCAL = {"": "127.0.0.1", "localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "
 
 def main(where: str) -> int:
     """Serves a session of an editor: on standard input and output, or on a port. Returns the exit status."""
-    try:
-        return _on_stdio() if where == STDIO else _on_port(*address(where))
-    except KeyboardInterrupt:
-        return 130
+    return _on_stdio() if where == STDIO else _on_port(*address(where))
 
 
 def address(text: str) -> tuple[str, int]:
