@@ -170,17 +170,18 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   const uint32_t thread = x.first + lane, address = owner.shared_base | offset;
   const machine::Agent& agent = s.agent(*x.cta, thread);
   if (uninit_ && reads_memory(in, write)) {
-    for (uint32_t i = 0; i < bytes; i++) {
-      if (cells[i].defined || cells[i].copy_in) continue;
+    std::vector<std::byte*> undefined_bytes;
+    for (uint32_t i = 0; i < bytes; i++)
+      if (!cells[i].defined && !cells[i].copy_in) undefined_bytes.push_back(owner.shared + offset + i);
+    if (!undefined_bytes.empty()) {
+      const Place first{address + static_cast<uint32_t>(undefined_bytes[0] - owner.shared - offset)};
       if (!launch_.options->substitution) {
-        undefined(x, in, lane, Place{address + i});
+        undefined(x, in, lane, first);
         return false;
       }
-      if (!reads_undefined(x, in, lane,
-                           "it reads " + Place{address + i}.text() + ", where nothing was stored",
-                           owner.shared + offset, bytes))
+      if (!reads_undefined(x, in, lane, "it reads " + first.text() + ", where nothing was stored",
+                           undefined_bytes))
         return false;
-      break;
     }
   }
   const uint32_t mine = record(s.records, agent, act_of(kind == Kind::kAtomic, write), in, thread, serial_);
@@ -346,13 +347,15 @@ void Checks::before(Exec& x, const Instr& in) {
 }
 
 bool Checks::reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message,
-                             std::byte* at, uint32_t bytes) {
+                             std::span<std::byte* const> bytes) {
   if (is_reduction(in) || kind_of(in) != Kind::kPlain ||
       !substituted(x, in, lane, exec::TrapKind::kUninitialized, message))
     return refuse(x, in, exec::TrapKind::kUninitialized, message, lane);
   if (!replaces_here_) return true;
-  borrowed_.push_back({at, {at, at + bytes}});
-  put_number(at, bytes);
+  for (std::byte* at : bytes) {  // those beside them keep their values: it may be these alone that matter
+    borrowed_.push_back({at, {*at}});
+    put_number(*at);
+  }
   return true;
 }
 

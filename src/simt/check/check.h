@@ -114,7 +114,7 @@ class Checks {
   // Records a report in an experiment with substituted values; false if this is not such a launch.
   bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
                    const std::string& message);
-  void put_number(std::byte* at, uint32_t bytes);
+  void put_number(std::byte& at);
   // Races for a warp's uniform registers, at machine code (uniform.cpp).
   void uniform_before(Exec& x, const Instr& in);
   void uniform_after(const Exec& x, const Instr& in);
@@ -191,10 +191,10 @@ class Checks {
   Cell* cells_of(State& s, const Range& range);
   static void settle(Cell& cell, uint32_t mine);              // copy `mine` has written the byte
   static void has_read(State& s, Cell& cell, uint32_t mine);  // copy `mine` has read the byte
-  // A thread reads `bytes` at `at`, some of which were never written. Traps (false), or substitutes a number
-  // during the instruction.
-  bool reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message, std::byte* at,
-                       uint32_t bytes);
+  // A thread reads bytes that were never written. Traps (false), or substitutes a number for them during the
+  // instruction.
+  bool reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message,
+                       std::span<std::byte* const> bytes);
   void undefined(Exec& x, const Operands& in, uint32_t lane, Place where);  // traps
   // Whether the last write to a byte is visible to the async proxy of `agent` through a fence; traps if not.
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,

@@ -199,12 +199,17 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   if (source.stores) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
-  if (uninit_) {
-    if (reads_memory(in, write))
-      if (const auto first = unwritten_.first(address, bytes))
-        if (!reads_undefined(x, in, lane, "it reads " + byte_text(*first) + ", which was never written",
-                             reinterpret_cast<std::byte*>(address), bytes))
-          return false;
+  if (uninit_ && reads_memory(in, write)) {
+    std::vector<std::byte*> undefined_bytes;
+    const uint64_t end = address + bytes;
+    for (auto at = unwritten_.first(address, bytes); at; at = unwritten_.first(*at + 1, end - *at - 1))
+      undefined_bytes.push_back(reinterpret_cast<std::byte*>(*at));
+    if (!undefined_bytes.empty() &&
+        !reads_undefined(x, in, lane,
+                         "it reads " + byte_text(reinterpret_cast<uint64_t>(undefined_bytes[0])) +
+                             ", which was never written",
+                         undefined_bytes))
+      return false;
   }
   if (write) unwritten_.write(address, bytes);
   if (!race_ || kind == Source::Access::kObject) return true;

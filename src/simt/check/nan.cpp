@@ -135,11 +135,11 @@ bool Checks::substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapK
   return true;
 }
 
-void Checks::put_number(std::byte* at, uint32_t bytes) {
+void Checks::put_number(std::byte& at) {
   // Bytes have no type here. Numbers of different sign get bytes of which none is the same, and which are
   // finite and small as a float of any type (f32: 0.747 and -0.373).
   const bool negative = launch_.options->substitution->number < 0;
-  std::fill(at, at + bytes, std::byte{negative ? uint8_t{0xbe} : uint8_t{0x3f}});
+  at = std::byte{negative ? uint8_t{0xbe} : uint8_t{0x3f}};
 }
 
 }  // namespace triton_runner::simt
