@@ -73,6 +73,9 @@ void Checks::begin(const Cluster& cluster) {
     for (uint32_t i = 0; i < std::min<size_t>(launch_.code->reserved_shared, cells.size()); i++)
       cells[i].defined = true;
   s.named.resize(16 * cluster.ctas.size());
+  const auto is_narrow = [](const Source& source) { return source.scope != Source::Scope::kAll; };
+  if (race_ && std::ranges::any_of(launch_.code->sources, is_narrow))
+    s.narrow = std::vector<machine::Released>(1 + cluster.ctas.size());
 }
 
 Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }

@@ -272,7 +272,9 @@ class Checks {
   uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;
-  machine::Released released_;
+  machine::Released released_;  // by atomics of the widest scope
+  template <class F>  // calls f with what atomics of this scope have released, and of those that it lies in
+  void each_released(const Exec& x, State& s, Source::Scope scope, F f);
 };
 
 }  // namespace triton_runner::simt

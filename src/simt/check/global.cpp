@@ -178,6 +178,14 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
                      std::move(message), lane, 0, 0, std::move(notes));
 }
 
+template <class F>
+void Checks::each_released(const Exec& x, State& s, Source::Scope scope, F f) {
+  if (scope == Source::Scope::kAll) f(released_);
+  if (s.narrow.empty()) return;
+  if (scope != Source::Scope::kBlock) f(s.narrow[0]);
+  f(s.narrow[1 + x.cta->rank]);
+}
+
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
   if (!x.path) return true;
@@ -224,17 +232,24 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   }
   const bool is_strong = kind == Source::Access::kAtomic;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
-  if (is_strong) released_.acquire(address, source.acquires ? warp : s.relaxed[warp.id - s.first_id].met);
+  if (is_strong)
+    each_released(x, s, source.scope, [&](machine::Released& released) {
+      released.acquire(address, source.acquires ? warp : s.relaxed[warp.id - s.first_id].met);
+    });
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
   const bool atomic = is_strong || source.reduces;
   const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
   const uint32_t mine = global_record(x, s, act, in, lane, 1);
   if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
   if (source.releases) {  // who acquires at this address comes after what this warp did so far
-    released_.publish(address, warp, serial_);
+    each_released(x, s, source.scope,
+                  [&](machine::Released& released) { released.publish(address, warp, serial_); });
     s.published = true;
   } else if (is_strong) {
-    if (write) released_.publish(address, s.fenced_of(warp), serial_);
+    if (write)
+      each_released(x, s, source.scope, [&](machine::Released& released) {
+        released.publish(address, s.fenced_of(warp), serial_);
+      });
   } else if (!write) {
     global_records_[mine].time = kUnderWay;
     reading_ = mine;

@@ -134,6 +134,13 @@ SHOWN = [
         2,
         "no element type 'f33'",
     ),
+    *(
+        (("compile", "wrong-type.py:add", "-s", f"{words},64"), 2, f"no element type '{name}'")
+        for words, name in (
+            ("*i33,*fp32,i32", "i33"), ("*fp32,*fp32,i33", "i33"), ("*fp32,*fp32,f33:16", "f33"),
+            ("tensordesc<i33[64]>,*fp32,i32", "i33"),
+        )
+    ),
     (("report", "--dump", "nosuch", "right.py"), 2, "nothing of nosuch was recorded"),
     (("run", "grid.py"), 1, "the grid of kernel 'kernel' is the number 4"),
     (("run", "plain-grid.py"), 1, "note: as in kernel[(4,)](...)\nnote: called at"),
@@ -147,6 +154,9 @@ def test_a_message_and_no_traceback(words, status, said, here):
     for name, content in FILES.items():
         (here / name).write_bytes(content)
     (here / "right.py").write_text(JIT + "kernel[(1,)](torch.zeros(64), B=64)\n")
+    (here / "wrong-type.py").write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add(x, y, n, B: tl.constexpr):\n    pass\n"
+    )
     (here / "grid.py").write_text(JIT + "kernel[4](torch.zeros(64), B=64)\n")
     plain = (JIT + "kernel[4](torch.zeros(64), B=64)\n").replace("triton_runner", "triton")
     (here / "plain-grid.py").write_text(plain)

@@ -92,6 +92,8 @@ Source source_of(const ptx::Instruction& in) {
   const bool is_atomic = s.access == Source::Access::kAtomic;
   s.acquires = is_atomic && has_any(in, {Mod::kAcquire, Mod::kAcqRel});
   s.releases = is_atomic && has_any(in, {Mod::kRelease, Mod::kAcqRel});
+  if (is_atomic && has_any(in, {Mod::kCta, Mod::kCluster}))
+    s.scope = in.has(Mod::kCta) ? Source::Scope::kBlock : Source::Scope::kCluster;
   s.fences_memory = (in.opcode == Opcode::kFence || in.opcode == Opcode::kMembar) && !in.has(Mod::kProxy);
   s.stores = in.does(Effect::kWrites) && !in.does(Effect::kShares);
   s.reduces = (updates && in.does(Effect::kConsumes)) || in.has(Mod::kReduce);

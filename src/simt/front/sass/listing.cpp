@@ -40,7 +40,7 @@ Source source_of(const sass::Instruction& in, const sass::Row& row) {
     s.access = Source::Access::kObject;
   else if (updates || (accesses && in.has("STRONG")))
     s.access = Source::Access::kAtomic;
-  order_around(s);
+  order_around(s, in);
   s.stores = row.does(Effect::kWrites) && !row.does(Effect::kShares);
   s.copies = row.does(Effect::kCopies);
   s.multiplies = row.does(Effect::kLater);

@@ -121,7 +121,7 @@ bool SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t
     Source source = *made.source;
     source.at = in_;
     source.name = in_->spelling;
-    order_around(source);
+    order_around(source, *in_);
     made.source = &code.sources.emplace_back(source);
   }
   return true;
