@@ -2,6 +2,8 @@
 thread and the line of the PTX. The steps of a division or a root, and what is computed ahead of a branch, are
 not findings."""
 
+import contextlib
+import pathlib
 import re
 import subprocess
 
@@ -167,3 +169,18 @@ def test_a_cubin_without_lines_cannot_tell_steps(tmp_path):
         kernel = triton_runner.load(path, device="cpu", check=check)
         with pytest.raises(triton_runner.DiagnosticError, match="-lineinfo"):
             kernel[(1,)](padded(f32(1, 1)), np.zeros((32, 2), np.int64), 3)
+
+
+CASES = pathlib.Path(__file__).resolve().parents[2] / "cases" / "ptx"
+
+
+@pytest.mark.parametrize("grid, is_race", [(1, False), (2, True)])
+def test_scopes_of_atomics(tmp_path, grid, is_race):
+    """A flag of scope cta, which machine code calls SM: the warps of one block, and of two."""
+    path = tmp_path / "k.cubin"
+    case = CASES / "check-race-scope-block-none.ptx"
+    (tmp_path / "k.ptx").write_text(case.read_text().partition("// ---- expected")[0])
+    subprocess.run([assemblers.default().path, "-arch=sm_90a", tmp_path / "k.ptx", "-o", path], check=True)
+    kernel = triton_runner.load(path, device="cpu", check="race")
+    with pytest.raises(triton_runner.KernelTrap, match="data race") if is_race else contextlib.nullcontext():
+        kernel[(grid,)](np.zeros(4, np.int32))
