@@ -137,7 +137,9 @@ SHOWN = [
     *(
         (("compile", "wrong-type.py:add", "-s", f"{words},64"), 2, f"no element type '{name}'")
         for words, name in (
-            ("*i33,*fp32,i32", "i33"), ("*fp32,*fp32,i33", "i33"), ("*fp32,*fp32,f33:16", "f33"),
+            ("*i33,*fp32,i32", "i33"),
+            ("*fp32,*fp32,i33", "i33"),
+            ("*fp32,*fp32,f33:16", "f33"),
             ("tensordesc<i33[64]>,*fp32,i32", "i33"),
         )
     ),
@@ -302,7 +304,11 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("options", [(), ("--pretend-cuda",)], ids=["cpu", "cuda"])
-def test_processes_that_are_spawned(options, here):
+@pytest.mark.parametrize(
+    "more", [{}, {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1"}], ids=["", "more"]
+)
+def test_processes_that_are_spawned(options, more, here):
+    """more: gives the processes of multiprocessing options of Python, which stand before its own words."""
     (here / "spawns.py").write_text(SPAWNS.format(device="'cuda'" if options else "'cpu'"))
-    done = run("run", *options, "spawns.py", starts=True)
+    done = run("run", *options, "spawns.py", starts=True, **more)
     assert done.stdout == "spawn [0.0, 1.0, 2.0]\nforkserver [0.0, 1.0, 2.0]\n", done.stdout + done.stderr

@@ -120,6 +120,14 @@ sys.exit(subprocess.run(words, env=ENVIRONMENT).returncode)
 """
 
 
+@pytest.mark.parametrize("first", ["triton_runner._launch.graphs", "triton_runner", "triton"])
+def test_another_python_that_imports_us_first(tmp_path, first):
+    (tmp_path / "part.py").write_text(f"import {first}\n" + PART.replace("MASK", "i < n"))
+    (tmp_path / "script.py").write_text(WHOLE.replace("OPTIONS", "[]").replace("ENVIRONMENT", "None"))
+    done = warm.cli("run", "--device", "cpu", "--pretend-cuda", str(tmp_path / "script.py"))
+    assert done.returncode == 0 and "doubled here" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("mask, status", [("i < n", 0), ("i < n + 1", 1)], ids=["right", "wrong"])
 @pytest.mark.parametrize("verb", ["run", "verify"])
 def test_another_python_runs_as_the_program_does(tmp_path, verb, mask, status):

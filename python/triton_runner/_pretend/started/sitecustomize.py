@@ -1,6 +1,6 @@
 """Is imported as a Python begins that a program under `triton-runner run` has started: PYTHONPATH leads here.
-The process is prepared as the program's own is, once it has imported torch or Triton; until then nothing is
-loaded. The sitecustomize that would be imported otherwise is imported too."""
+The process is prepared as the program's own is, once it has imported torch, Triton or this package; until then
+nothing is loaded. The sitecustomize that would be imported otherwise is imported too."""
 
 import importlib.machinery
 import importlib.util
@@ -11,10 +11,11 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Prepares:
-    """A finder that has torch or Triton found as ever, and then prepares the process."""
+    """A finder that has torch, Triton or this package found as ever, and then prepares the process. One of our
+    own modules may be what imports torch, and is half made at that moment."""
 
     def find_spec(self, name, path=None, target=None):
-        if name not in ("torch", "triton") or self not in sys.meta_path:
+        if name not in ("torch", "triton", "triton_runner") or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -40,11 +41,24 @@ def _hidden():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
+def _what_runs():
+    """The code, module or script that Python was started with, after its own options."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if word in ("-c", "-m"):
+            return next(words, "")
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            next(words, "")
+        elif not word.startswith("-") or word == "-":
+            return word
+    return ""
+
+
 def _is_prepared():
     """Whether it is a command of ours, one of multiprocessing's processes, which is sent what it needs, or a
     compile worker of torch, which makes no launches."""
-    words = ("triton_runner", "triton-runner", "multiprocessing", "_inductor")
-    return any(one in word for one in words for word in sys.orig_argv[1:4])
+    runs = _what_runs()
+    return any(one in runs for one in ("triton_runner", "triton-runner", "multiprocessing", "_inductor"))
 
 
 _hidden()
