@@ -86,8 +86,10 @@ def watched(work, unfinished) -> int:
         _end_with_parent()
         return _working(work, write)
     os.close(write)
-    told, end = _waited(child, read)
-    if told and isinstance(told[-1], Interrupted):
+    told, end, heard = _waited(child, read)
+    # A second signal may come before that process has told of the first.
+    is_interrupted = signal.SIGINT in heard and end.status == interrupts.STATUS
+    if is_interrupted or (told and isinstance(told[-1], Interrupted)):
         raise KeyboardInterrupt
     if told and isinstance(told[-1], Report):
         return told[-1].write()
@@ -216,16 +218,19 @@ def _write(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
-def _waited(child: int, read: int) -> tuple[list, End]:
-    """Returns what a process told until it ended, and how it ended. Signals are handed on to it."""
+def _waited(child: int, read: int) -> tuple[list, End, set[int]]:
+    """Returns what a process told until it ended, how it ended, and the signals that came; they are handed on
+    to it."""
+    came = set()
 
     def hand_on(number, frame) -> None:
+        came.add(number)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, number)
 
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, hand_on) for number in heard}
+    handled = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, hand_on) for number in handled}
     os.set_blocking(read, False)
     data, is_open, done = bytearray(), True, 0
     try:
@@ -245,7 +250,7 @@ def _waited(child: int, read: int) -> tuple[list, End]:
         os.close(read)
         for number, handler in before.items():
             signal.signal(number, handler)
-    return [*_parts(bytes(data))], End.of(os.waitstatus_to_exitcode(status))
+    return [*_parts(bytes(data))], End.of(os.waitstatus_to_exitcode(status)), came
 
 
 def _parts(data: bytes):

@@ -186,6 +186,28 @@ def test_a_verb_at_work(words, tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("out", "."))]
 
 
+ENDS = """
+import os, signal, time, torch, triton, triton.language as tl
+
+@triton.jit
+def fill(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), 1.0)
+
+fill[(1,)](torch.zeros(64), B=64)
+signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+open("ready", "w").close()
+time.sleep(100)
+"""
+
+
+def test_a_program_that_ends_before_it_tells(tmp_path):
+    """So it ends where a second signal comes before it has told of the first: the process that waits hands on
+    what a terminal sends to both."""
+    (tmp_path / "ends.py").write_text(ENDS)
+    done = interrupted(("verify", "ends.py"), tmp_path, group=False)
+    assert done.returncode == 130 and not done.stdout and done.stderr.endswith("interrupted\n"), done
+
+
 @pytest.mark.share
 def test_a_program_that_handles_it(tmp_path):
     """run leaves it the time that it takes."""
