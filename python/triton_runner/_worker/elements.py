@@ -40,13 +40,17 @@ def find(text):
 KNOWN = "element types: " + ", ".join(row.triton for row in ROWS if row.triton)
 
 
+# "f32" of "*f32", "tensordesc<f32[64]>", "f32" and "f32:16"; other words are constants.
+_ELEMENT = re.compile(r"(?:\*+k?|tensordesc<)(\w+)|((?:[iu]|b?f|b?fp|u?int|b?float)\d+)(?::|$)")
+
+
 def in_triton(word):
     """("*fp32:16", "") of "*f32:16": a type of a signature as Triton spells it, and the name of the elements
     that it points to where there are none of that name. Constants stay as they are."""
     if word.startswith(("'", '"', "tl.")):
         return word, ""
-    pointed = re.match(r"(?:\*+k?|tensordesc<)(\w+)", word) or re.match(r"((?:[iu]|b?f|b?fp|u?int|b?float)\d+)(?::|$)", word)
-    name = pointed.group(1) if pointed else ""
+    pointed = _ELEMENT.match(word)
+    name = pointed[1] or pointed[2] if pointed else ""
     is_type = not name or find(name) or re.match(r"fp[48]\w*\d|B$", name)  # newer ones, and bool as it was
     spelled = re.sub(r"[A-Za-z]\w*", lambda m: getattr(find(m.group()), "triton", "") or m.group(), word)
     return spelled, "" if is_type else name

@@ -29,7 +29,7 @@ struct Checks::State {
   // No two clusters have agents with the same ids: global memory is one for all. The time of warps is that of the cluster, so
   // that one record can be of several warps.
   uint32_t first_id = 0, time = 1;
-  // What was released in the cluster, and in each of its blocks, by atomics of any scope; none where the code has the widest alone.
+  // Atomics of any scope release to the cluster (the first) and to their block; empty where the code has the widest scope alone.
   std::vector<machine::Released> narrow;
   bool published = false;  // an atomic of this instruction has; what comes after it is of a later time
   // The warps of all blocks; the engine that reads the sources of bulk stores, which signal no barrier; and the

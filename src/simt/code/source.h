@@ -49,7 +49,11 @@ struct Source {
   // Whether an atomic access orders what its warp does after it, and what it did before it. Volatile and relaxed ones are ordered by
   // fences (PTX ISA 8.4.2, 8.8).
   bool acquires = false, releases = false;
-  enum class Scope : uint8_t { kBlock, kCluster, kAll } scope = Scope::kAll;  // whose warps an atomic access orders
+  enum class Scope : uint8_t {
+    kBlock,
+    kCluster,
+    kAll
+  } scope = Scope::kAll;  // whose warps an atomic access orders
   bool fences_memory = false;
   bool stores = false;          // makes each thread's bytes before it asks for the next thread's
   bool reduces = false;         // what is there, by a copy

@@ -157,7 +157,8 @@ def test_a_message_and_no_traceback(words, status, said, here):
         (here / name).write_bytes(content)
     (here / "right.py").write_text(JIT + "kernel[(1,)](torch.zeros(64), B=64)\n")
     (here / "wrong-type.py").write_text(
-        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add(x, y, n, B: tl.constexpr):\n    pass\n"
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef add(x, y, n, B: tl.constexpr):\n    pass\n"
     )
     (here / "grid.py").write_text(JIT + "kernel[4](torch.zeros(64), B=64)\n")
     plain = (JIT + "kernel[4](torch.zeros(64), B=64)\n").replace("triton_runner", "triton")

@@ -1,6 +1,6 @@
 """Is imported as a Python begins that a program under `triton-runner run` has started: PYTHONPATH leads here.
-The process is prepared as the program's own is, once it has imported torch, Triton or this package; until then
-nothing is loaded. The sitecustomize that would be imported otherwise is imported too."""
+The process is prepared as the program's own is, once it has imported torch, Triton or this package; until
+then nothing is loaded. The sitecustomize that would be imported otherwise is imported too."""
 
 import importlib.machinery
 import importlib.util
@@ -11,8 +11,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Prepares:
-    """A finder that has torch, Triton or this package found as ever, and then prepares the process. One of our
-    own modules may be what imports torch, and is half made at that moment."""
+    """A finder that has torch, Triton or this package found as ever, and then prepares the process. Our own
+    package is among them, since a module of it may import torch, and is half made at that moment."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in ("torch", "triton", "triton_runner") or self not in sys.meta_path:

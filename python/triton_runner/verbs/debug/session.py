@@ -71,7 +71,7 @@ class Session(Back, Focus):
         self._counted: list[int] = []  # breakpoints whose hits are kept up to the next moment,
         self._visits: list[int] = []  # which are these
         self.check = check
-        self.at_work: int | None = None  # the thread that answers a command
+        self.at_work = None  # the command that a thread answers (stage.at_work)
         self._driver = Driver(start)
         self._debugger = probe.Debugger(self._begin, self._stop)
         self._replays = Replays(self._debugger)

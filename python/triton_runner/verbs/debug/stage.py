@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
+import dataclasses
 import os
 import queue
 import signal
@@ -17,6 +18,7 @@ import time
 from triton_runner._base import interrupts
 
 _STOPPING = "Ctrl-C stops the launch that runs, or the next one; press it again to end the debugger"
+_STOPPING_COMMAND = "Ctrl-C stops the command, as soon as it can; press it again to end the debugger"
 
 
 def on_a_thread(run) -> threading.Thread:
@@ -116,10 +118,18 @@ def _typed(prompt: str) -> str | None:
         signal.signal(signal.SIGINT, before)
 
 
+@dataclasses.dataclass(eq=False)
+class _Command:
+    """A command that a thread is about to answer."""
+
+    thread: int
+    is_interrupted: bool = False
+
+
 @contextlib.contextmanager
 def at_work(session):
     """While this thread answers a command, which Ctrl-C interrupts."""
-    session.at_work = threading.get_ident()
+    session.at_work = _Command(threading.get_ident())
     try:
         yield
     finally:
@@ -129,12 +139,13 @@ def at_work(session):
 class CtrlC:
     """Ctrl-C while the program runs. The first one stops the launch, and says so; the second one, where
     nothing has stopped since, ends the process. While the program stands, it is a KeyboardInterrupt in the
-    command that is at work (compare runs other launches), and ends the process where that does not end in
-    time. Python writes each signal to a socket at once, even while the main thread is in a launch, and
+    command that is at work (compare runs other launches). Where that does not end in time, since a compiler
+    has to return first, the process is ended; goes_on: by the second one, as a person types the commands.
+    Python writes each signal to a socket at once, even while the main thread is in a launch, and
     whichever handler the program sets."""
 
-    def __init__(self, session):
-        self._session, self._stops = session, 0
+    def __init__(self, session, goes_on: bool):
+        self._session, self._stops, self._goes_on = session, 0, goes_on
         self._pressed = 0  # since the last stop
 
     def __enter__(self):
@@ -170,12 +181,18 @@ class CtrlC:
         signals.close()
 
     def _interrupt(self) -> None:
-        if (thread := self._session.at_work) is None:
+        if (command := self._session.at_work) is None:
             return
+        if command.is_interrupted:
+            interrupts.end()
+        command.is_interrupted = True
         interrupts.end_children()
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
+            ctypes.c_ulong(command.thread), ctypes.py_object(KeyboardInterrupt)
         )
         time.sleep(interrupts.GRACE)
-        if self._session.at_work == thread and not self._is_running():
+        if self._session.at_work is not command or self._is_running():
+            return
+        if not self._goes_on:
             interrupts.end()
+        print(_STOPPING_COMMAND, file=sys.stderr, flush=True)
