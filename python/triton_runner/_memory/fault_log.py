@@ -8,8 +8,8 @@ from triton_runner._base.errors import KernelTrap
 
 
 class Fault(KernelTrap):
-    """An access out of bounds after which the kernel continued, with the fields of its first KernelTrap.
-    `count`: how many elements of tiles, or threads, made it; `launches`: in how many launches."""
+    """The first KernelTrap of an access out of bounds after which the kernel went on; `count`: elements of
+    tiles, or threads, that made it; `launches`: in how many launches."""
 
     def __init__(self, text: str, count: int, **fields):
         super().__init__(text, **fields)
