@@ -9,7 +9,7 @@ from triton_runner._base.errors import KernelTrap
 
 class Fault(KernelTrap):
     """The first KernelTrap of an access out of bounds after which the kernel went on; `count`: elements of
-    tiles, or threads, that made it; `launches`: in how many launches."""
+    tiles, or threads, that made it, in so many `launches`."""
 
     def __init__(self, text: str, count: int, **fields):
         super().__init__(text, **fields)
