@@ -150,7 +150,9 @@ def members(of: type | types.ModuleType) -> str:
     kept = {
         name: value
         for name, value in found.items()
-        if (inspect.isfunction(value) or isinstance(value, property)) and value.__doc__
+        if (inspect.isfunction(value) or isinstance(value, property))
+        and value.__doc__
+        and not getattr(value, "__module__", "").startswith("triton_runner._base")  # what a module imports
     }
     items = [f"- `{signature(name, value)}`: {line(value)}" for name, value in kept.items()]
     return "\n".join(wrapped(item) for item in items)

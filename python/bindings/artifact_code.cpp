@@ -195,7 +195,7 @@ void init_artifact_code(nb::module_& m) {
       .def("launch", &ArtifactCode::launch, "grid"_a, "args"_a, "options"_a, "mode"_a, "load"_a,
            "Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, "
            "descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of "
-           "Triton's own behind them; mode: what else its code depends on.")
+           "Triton's own after them; mode: what else its code depends on.")
       .def("plan", &ArtifactCode::plan, "args"_a, "shared"_a, "mode"_a, "load"_a,
            "(the kernel that launch() runs, the names of the values that it takes).")
       .def("settle", &ArtifactCode::settle, "args"_a,

@@ -72,7 +72,7 @@ RegisterPlan plan(const Tapped& tapped, std::string twin, const std::optional<st
 void init_taps(nb::module_& m) {
   nb::class_<Tapped>(
       m, "Tapped",
-      "TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.")
+      "TTGIR or LLIR with taps after values: what the compiler is given to find their registers.")
       .def_ro("text", &Tapped::text)
       .def_ro("notes", &Tapped::notes)
       .def_prop_ro("values", [](const Tapped& t) { return values_of(t.taps); })

@@ -32,7 +32,7 @@ _NAMES = {
     "Substitution": "_memory.substitution",
     # what an encoding means: who holds which element, where it lies, which banks a warp touches
     "layout": "_kernel.layout",
-    "ghost": "_memory.ghost",  # a tensor of any size, of which only what is written takes memory
+    "ghost": "_memory.ghost",  # a tensor of any size that takes memory only where it is written
     # memory that kernels on the CPU may reach through pointers stored in memory
     "register_memory": "_memory.registry",
     "DiagnosticError": "_base.errors",  # bad input, with file, line, column and notes (a ValueError)

@@ -78,7 +78,7 @@ std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) co
     if (address + bytes <= end) return "inside " + best->label;
     return "runs " + count(address + bytes - end) + " past the end of " + best->label;
   }
-  if (distance == 0 && best->bytes == 0) return best->label;  // it has no end to be behind
+  if (distance == 0 && best->bytes == 0) return best->label;  // an empty block has no end to be past
   return distance == 0 ? "right at the end of " + best->label
                        : count(distance) + " past the end of " + best->label;
 }

@@ -70,7 +70,7 @@ bool is_register(const Operand& o) {
   return o.kind == OperandKind::kRegister || o.kind == OperandKind::kUniform;
 }
 
-// desc[UR8] with no address behind it.
+// desc[UR8] with no address after it.
 bool is_hint(const Operand& o) {
   return o.kind == OperandKind::kAddress && o.space == "desc" && o.parts.empty() && o.integer == 0;
 }

@@ -160,7 +160,7 @@ class Finisher {
         if (!(in == b.in)) b.in = std::move(in), changed = true;
       }
     }
-    // The slots that code behind a call reads from outside are never released by either side; nor is anything under
+    // The slots that code after a call reads from outside are never released by either side; nor is anything under
     // a debugger, which shows and sets what the program is done with.
     Bits shared(n);
     for (size_t s = 0; l_.is_dense() && s < n; ++s) shared.set(s);

@@ -1,4 +1,4 @@
-// Probes: launches with an observer run code in which an instruction stands behind each op that gives a value
+// Probes: launches with an observer run code in which an instruction follows each op that gives a value
 // that it wants, and at the head of each block that such an argument belongs to.
 #include <algorithm>
 #include <cstring>

@@ -100,7 +100,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   // The id of program `linear`: mostly one of the next after the last, so that nothing is divided. It is
   // worked out in registers: reading all of an array of which one element was just written waits for that
-  // write, which stands behind all that the program before stored.
+  // write, which comes after all that the program before stored.
   std::array<int64_t, 3> id_of(int64_t linear) {
     const auto& grid = launch_.options->grid;
     int64_t ahead = linear - linear_, x = x_, y = y_, z = z_;

@@ -92,7 +92,8 @@ class Expression:
                 parts = [part]
             case _:
                 raise self._error(
-                    f"{ast.unparse(node)!r} is not taken here: numbers, names, sums and comparisons are", node
+                    f"{ast.unparse(node)!r} is not allowed here: write numbers, names, sums, comparisons",
+                    node,
                 )
         return [named for part in parts for named in self._named(part)]
 

@@ -237,7 +237,7 @@ class ArtifactCode:
 
     def launch(self, grid: object, args: Sequence[tuple[str, object]], options: Options, mode: int, load: Callable) -> None:
         """
-        Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of Triton's own behind them; mode: what else its code depends on.
+        Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of Triton's own after them; mode: what else its code depends on.
         """
 
     def plan(self, args: Sequence[tuple[str, object]], shared: int, mode: int, load: Callable) -> tuple:

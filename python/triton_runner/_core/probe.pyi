@@ -152,7 +152,7 @@ class Recording:
 
 class Tapped:
     """
-    TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.
+    TTGIR or LLIR with taps after values: what the compiler is given to find their registers.
     """
 
     @property

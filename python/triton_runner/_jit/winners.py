@@ -123,7 +123,9 @@ def _read_json(path: Path):
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise fail(f"{WINNER}: {path} is not JSON: {error}", "delete it: it is found out again") from None
+        raise fail(
+            f"{WINNER}: {path} is not JSON: {error}", "delete it: the winner is then determined again"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -462,8 +462,8 @@ def _block_of(name: str, value, address: int) -> tuple:
     region = registry.around(value, address)
     if region is None:
         raise fail(
-            f"argument '{name}' is {type(value).__name__}, and nobody tells its size (at {address:#x})",
-            "triton_runner.register_memory(address, nbytes) tells it",
+            f"argument '{name}' is {type(value).__name__}, and its size is not known (at {address:#x})",
+            "triton_runner.register_memory(address, nbytes) sets it",
         )
     start, size, _, writable, owner = region
     return start, size, writable, owner

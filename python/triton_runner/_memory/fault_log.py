@@ -8,8 +8,8 @@ from triton_runner._base.errors import KernelTrap
 
 
 class Fault(KernelTrap):
-    """A faulting access that a kernel went on after: the KernelTrap of the first; `count`: elements of tiles
-    or threads that made it, in so many `launches`."""
+    """The first KernelTrap of an access out of bounds after which the kernel went on; `count`: elements of
+    tiles, or threads, that made it, in so many `launches`."""
 
     def __init__(self, text: str, count: int, **fields):
         super().__init__(text, **fields)

@@ -12,7 +12,7 @@ from triton_runner._memory.ghost_memory import Ghost
 
 
 def ghost(shape, dtype="f32", fill=0):
-    """A tensor (without torch: a NumPy array) of any size, of which only what is written takes memory.
+    """A tensor (without torch: a NumPy array) of any size that takes memory only where it is written.
     `fill`: what is read elsewhere, a number or a function of an array of row-major indices."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     name = str(dtype).removeprefix("torch.") if not isinstance(dtype, type) else numpy.dtype(dtype).name

@@ -1,4 +1,4 @@
-"""Ghosts: arrays and tensors of any size, of which only what is written takes memory.
+"""Ghosts: arrays and tensors of any size that take memory only where they are written.
 
 A ghost has addresses of its own, so that launches read and write it as any other argument. What was never
 written is a function of the index, which repeats itself: all pages of the array are copies of the same few

@@ -62,8 +62,8 @@ class GhostTensor(torch.Tensor):
         raise fail(
             f"torch.{packet.__name__} of a ghost of shape {tuple(ghost.shape)}: it would touch all of its "
             f"{ghost.numel() * ghost.element_size() / 2**30:,.1f} GiB",
-            "of torch's operators a ghost takes views, fill_, zero_ and empty_like, and parts of at most 16 "
-            "Mi elements take all; for what is computed of it, make another ghost of the result's shape",
+            "a ghost takes views, fill_, zero_ and empty_like, and a part of at most 16 Mi elements takes "
+            "every operator of torch; for a result of its size, make another ghost of that shape",
         )
 
     def __repr__(self, **_):

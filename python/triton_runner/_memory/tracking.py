@@ -13,7 +13,7 @@ class track_empty:
     byte, until a kernel, torch or the host writes it. `triton-runner run --check=uninit`, `verify` and
     `pytest --triton` do this for the whole program.
 
-    Such memory is filled with numbers that nobody writes by chance: byte=, with that one."""
+    Such memory is filled with numbers that nobody writes by chance, or with the byte `byte`."""
 
     def __init__(self, byte: int | None = None):
         self._byte = byte

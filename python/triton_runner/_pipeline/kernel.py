@@ -101,7 +101,7 @@ def _make_class(base):
             self.n_max_threads = 1024
 
         def _later_metadata(self):
-            # Behind LLIR no stage of any release writes a field but the name, which is known.
+            # After LLIR no stage of any release writes a field but the name, which is known.
             return self._complete("llir").metadata if is_above(self.runner_level, "llir") else {}
 
         def _complete(self, to):

@@ -150,7 +150,7 @@ def _source(own) -> tuple[str, int]:
         lines, first = inspect.getsourcelines(own)
     except OSError:
         raise fail(
-            f"the source of '{own.__qualname__}' is not to be had ({own.__code__.co_filename})",
+            f"the source of '{own.__qualname__}' is not available ({own.__code__.co_filename})",
             "define the kernel in a file",
         ) from None
     skipped = next(i for i, line in enumerate(lines) if re.match(r"\s*(async\s+)?def\s", line))

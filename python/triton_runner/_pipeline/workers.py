@@ -245,7 +245,7 @@ def ask(
         folder = write_reproducer(one, request, output)
         again = f"to see it again: sh {folder}/run.sh"
     except OSError as unwritten:  # a home that may not be written to
-        folder, again = None, f"what shows it again could not be written: {unwritten}"
+        folder, again = None, f"the reproducer could not be written: {unwritten}"
     stages = [request["hint"]] if request.get("hint") else []
     raise WorkerError(
         f"Triton {version} failed on {what}{at}: {why}",

@@ -276,7 +276,7 @@ def _tell_of_others() -> None:
         if not is_python or by.startswith(package_folders()) or "_inductor" in by:
             return
         if not _is_prepared(words, env):
-            why = "runs without us: its kernels run elsewhere, unchecked"
+            why = "runs without triton-runner: its kernels run elsewhere, unchecked"
             advice = f"put `{commands.shell('run')}` before its script"
         elif launchers.observers:
             why, advice = "makes launches of its own", "they are not looked at here"

@@ -407,7 +407,7 @@ def _compile_text(request, backend, note):
     _check_options(backend, request.get("options") or {})
     given = {k: _with_tuples(v) for k, v in metadata.items() if k in known and v is not None}
     given.pop("arch", None)  # the target says it
-    # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
+    # After TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
     warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
     options = backend.parse_options(given)
     language = "gluon" if level == "glir" else request.get("language")

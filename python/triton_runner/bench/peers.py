@@ -66,7 +66,7 @@ class Peer:
         watch.cancel()
         if not line:
             status = self._process.wait()
-            raise fail(f"{self.text} ended with status {status}", "what it wrote stands above")
+            raise fail(f"{self.text} ended with status {status}", "its output is above")
         reply = json.loads(line)
         if "error" in reply:
             raise fail(f"{self.text}: {reply['error']}", f"the interpreter is {self.python}")

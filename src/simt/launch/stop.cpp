@@ -74,7 +74,7 @@ class Standing final : public exec::StoppedLanes {
     const auto& blocks = x_.cta->cluster->ctas;
     const size_t rank = thread / x_.code().threads;
     if (rank >= blocks.size()) return false;
-    if (x_.path) x_.path->pc = x_.pc;  // it has stopped here, and goes on behind it
+    if (x_.path) x_.path->pc = x_.pc;  // it has stopped here, and goes on after it
     if (!freeze_warp(*blocks[rank], static_cast<uint32_t>(thread % x_.code().threads) / x_.code().width, on))
       return false;
     x_.leave();

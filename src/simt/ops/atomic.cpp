@@ -37,7 +37,7 @@ std::byte* place_of(Exec& x, const Operands& in, const AtomicPlan& plan, uint32_
                    "the address is not aligned to " + std::to_string(bytes) + " bytes", i, address, bytes,
                    true);
   if (*shared) return x.shared(in, i, static_cast<uint32_t>(address), bytes, true);
-  // Code that updates 16 bits by way of the word around them: the word may end behind the allocation, whose
+  // Code that updates 16 bits by way of the word around them: the word may end past the allocation, whose
   // other bytes it leaves as they are.
   exec::MemoryView& memory = x.worker->memory;
   if (plan.other != kNoRegister && bytes == 4 && memory.writable(address, 1) && !memory.readable(address, 4))

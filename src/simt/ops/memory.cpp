@@ -79,7 +79,7 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
     case Space::kGeneric:
       return x.generic(in, i, address, a.bytes(), write);
     default:
-      // Code that updates 16 bits by way of the word around them: the word may end behind the allocation.
+      // Code that updates 16 bits by way of the word around them: the word may end past the allocation.
       if (a.strong && !write && a.bytes() == 4 && x.worker->memory.readable(address, 1) &&
           !x.worker->memory.readable(address, 4))
         return reinterpret_cast<std::byte*>(address);

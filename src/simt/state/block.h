@@ -30,7 +30,7 @@ enum class PathState : uint8_t {
   kReady,
   kBarrier,   // in bar.sync: `barrier`
   kWarpSync,  // at a .sync instruction that needs threads of its warps which are elsewhere
-  kYield,     // behind a YIELD, until the other paths of its warp had their turns (turns.h)
+  kYield,     // after a YIELD, until the other paths of its warp had their turns (turns.h)
   kPoll,      // at an instruction that has to be tried again after the cluster's next event
 };
 

@@ -11,7 +11,7 @@ void split(Exec& x, const Instr* pc);
 Path& add_path(Exec& x, const int8_t* mask, const Instr* pc);
 // x's path goes on with the threads that are off; without any it is over. The scheduler takes over.
 void keep_others(Exec& x);
-// Threads that are off because of the instruction's guard go on behind it, so that the path can wait with
+// Threads that are off because of the instruction's guard go on after it, so that the path can wait with
 // the rest.
 void pass_guarded(Exec& x, const Instr& in);
 // The path waits at `in`, to be called again there.
@@ -31,7 +31,7 @@ void recheck(Cta& cta);
 // A warp's threads get no turn until they are thawed; they become paths of their own. False: none of them is alive.
 bool freeze_warp(Cta& cta, uint32_t warp, bool on);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
-// it are ready behind it.
+// it are ready after it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);
 // "warps 0 to 3", "warp 2 (5 threads)", of `width` threads each.
 std::string threads_of(const Path& path, uint32_t width);

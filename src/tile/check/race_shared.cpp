@@ -129,7 +129,7 @@ void RaceCheck::shared_hazard(TaskState& s, const std::vector<std::byte>& marks,
   s.ranges.push_back(mine);
 }
 
-// The async proxy knows behind a fence what a task wrote itself, or has had copied by cp.async.
+// After a fence the async proxy sees what a task wrote itself, or has had copied by cp.async.
 bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   const Record& r = records_[number];
   if (number == 0 || (threads_[r.agent].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
@@ -137,7 +137,7 @@ bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
 }
 
 // Triton itself puts a fence between a cp.async copy, or what an allocation stores, and what reads it through the
-// async proxy: 3.9 into TTGIR, 3.7 and 3.8 behind it. It looks at one task at a time: what another task copied needs
+// async proxy: 3.9 in TTGIR, 3.7 and 3.8 after it. It looks at one task at a time: what another task copied needs
 // a fence of the program's own. So does what a task stored: Gluon and TLX ask for it, and other TTGIR has it.
 bool RaceCheck::fenced_later(uint32_t number, Task& t) {
   const Record& r = records_[number];

@@ -530,7 +530,7 @@ class Fuser {
   std::vector<uint32_t> group_of_;
   std::map<Slot, uint16_t> registers_;  // of the instruction that is being made
   std::vector<Slot> operands_, accessed_;
-  std::vector<uint32_t> again_;  // members that stand behind the instruction, too
+  std::vector<uint32_t> again_;  // members that are also executed after the instruction
   uint32_t num_accesses_ = 0;    // of the whole code
 };
 

@@ -255,7 +255,7 @@ class Line : public FusedRun<Line> {
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
   }
 
-  // One strip with less than the row. Beside it, one element has what every one behind its end has.
+  // Runs one strip that holds less than the row; one more element stands for all those after its end.
   void run_padded() {
     const int64_t m = end_;
     uint64_t outside[Fused::kMaxRegisters];

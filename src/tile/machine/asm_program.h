@@ -83,7 +83,7 @@ class Assembler {
   bool fail(std::string message, std::vector<std::string> notes = {});
 
   // The next of the op's constraints is that of a register for up to `most` elements, of `bytes` each, of a
-  // result or operand from `element` on; `element` is moved behind them.
+  // result or operand from `element` on; `element` is moved past them.
   bool add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t most, uint32_t& element);
   // The text, once every constraint has its port; then the instruction.
   bool finish();

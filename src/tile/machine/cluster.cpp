@@ -234,8 +234,8 @@ bool signals_others(const ir::Op& op) {
 
 }  // namespace
 
-// The compiler of clusters whose blocks are programs puts a barrier of the cluster behind the last mbarrier that the kernel's
-// first block sets up, where one of another block is signalled, or products are of pairs of blocks (behind TTGIR).
+// The compiler of clusters whose blocks are programs puts a barrier of the cluster after the last mbarrier that the kernel's
+// first block sets up, where one of another block is signalled, or products are of pairs of blocks (after TTGIR).
 void lower_meeting(Lowering& l, const ir::Op& init) {
   const ir::Op* func = init.block->region->parent;
   if (l.code().cluster_size() == 1 || !func || func->kind != ir::OpKind::kFunc ||

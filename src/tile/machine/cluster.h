@@ -25,7 +25,7 @@ inline bool are_paired(const CodeHeader& code) { return code.two_ctas && code.cl
 std::vector<Program*> tensor_blocks(const Task& t);
 // The first block of a cluster along x asks launch control for all of them.
 bool asks_for_cluster(const Task& t);
-// Emits that the blocks of a cluster meet behind `init`, an mbarrier's, where the compiler has them do so.
+// Emits that the blocks of a cluster meet after `init`, an mbarrier's, where the compiler has them do so.
 void lower_meeting(Lowering& l, const ir::Op& init);
 
 }  // namespace triton_runner::tile

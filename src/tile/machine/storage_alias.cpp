@@ -2,7 +2,7 @@
 //
 // Without an overlap all of them begin at one place. With one, its tree of groups says so: the members of a shared group begin at
 // one place, those of a distinct group lie one after the other, and buffer i of every ring lies in the i-th piece of the memory.
-// The fork computes the same behind TTGIR and rewrites the indices of rings, as is done here.
+// The fork computes the same after TTGIR and rewrites the indices of rings, as is done here.
 #include <algorithm>
 #include <map>
 #include <optional>

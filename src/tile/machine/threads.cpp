@@ -121,7 +121,7 @@ int64_t first_warp(const CodeHeader& code, const ir::Op& op) {
   const size_t index = partition->index - 1;
   const ir::Attr* starts = partition->specialize->attr("warpGroupStartIds");
   if (starts && index < starts->raw.size()) return static_cast<int64_t>(starts->raw[index]);
-  // As the compiler places them: the largest first, behind the warps of the default region.
+  // As the compiler places them: the largest first, after the warps of the default region.
   const ir::Attr* warps = partition->specialize->attr("partitionNumWarps");
   int64_t first = code.num_warps;
   for (size_t i = 0; warps && i < warps->raw.size(); ++i)

@@ -28,7 +28,7 @@ struct SplitDot {
   int64_t batches, m, n, k;
 };
 
-// The parts of n numbers as f32, one behind the other; `rest` has room for n.
+// The parts of n numbers as f32, one after the other; `rest` has room for n.
 void split(const SplitDot& d, const float* from, float* out, float* rest, int64_t n) {
   std::memcpy(rest, from, static_cast<size_t>(n) * sizeof(float));
   for (int p = 0; p < d.parts; ++p, out += n) {

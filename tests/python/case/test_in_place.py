@@ -179,7 +179,7 @@ def test_numbers_that_are_drawn_again(tmp_path):
     with triton_runner.capture(tmp_path, max_bytes=100) as captured:
         update[(16,)](x, 1000, 2.0, B=64)
     (note, other) = triton_runner.open_case(captured.cases[0]).about["notes"]
-    assert "its numbers are drawn again" in note and "what is expected of 'x' is left out" in other
+    assert "its numbers are drawn again" in note and "the expected contents of 'x' are left out" in other
     with triton_runner.capture(tmp_path / "small", max_bytes=4000) as captured:
         update[(16,)](x, 1000, 2.0, B=64)
     stays_right(captured.cases[0])
@@ -187,7 +187,7 @@ def test_numbers_that_are_drawn_again(tmp_path):
 
 def test_the_writer_says_that_a_case_does_something_else(tmp_path):
     there, out = torch.arange(16, dtype=torch.float32), torch.zeros(16)
-    said = "the launch left something else than ttir gives: 'out': 16 of 16 elements differ"
+    said = "the launch left other results than ttir gives: 'out': 16 of 16 elements differ"
     with triton_runner.capture(tmp_path) as captured, pytest.warns(RuntimeWarning, match=said):
         follow[(1,)](torch.tensor([there.data_ptr()]), out, B=16)  # a case does not have what it points to
     assert out.tolist() == [i + 1 for i in range(16)]

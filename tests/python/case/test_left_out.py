@@ -7,7 +7,7 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 
-ALREADY = "the launch is wrong already; --strict makes all experiments"
+ALREADY = "the launch is wrong already; --strict runs all experiments"
 
 
 @triton.jit

@@ -160,7 +160,7 @@ def test_a_test_that_fails_itself_says_so_and_shows_the_finding(at_ptx):
 
 def test_a_marker_with_a_check_that_does_not_look_at_the_level(at_ptx):
     text = section(at_ptx[1], "test_a_check_that_does_not_look_there")
-    assert "error: check 'nanload' does not look at ptx" in text
+    assert "error: check 'nanload' does not exist at ptx" in text
 
 
 def test_the_summary(at_ptx):
@@ -198,7 +198,7 @@ for words, said in (
     (["--triton-level=ptx"], "--triton-level needs --triton"),
     (["--triton-strict"], "--triton-strict needs --triton"),
     (["--triton=cpu", "--triton-check=foo"], "unknown check 'foo'"),
-    (["--triton=cpu", "--triton-level=ptx", "--triton-check=nanload"], "does not look at ptx"),
+    (["--triton=cpu", "--triton-level=ptx", "--triton-check=nanload"], "does not exist at ptx"),
     (["--triton=cpu", "--triton-level=ptx", "--triton-target=hip:gfx942"], "hip:gfx942 has no level ptx"),
     (["--triton=cpu", "--triton-sarif=no/such"], "cannot write no/such"),
 ):

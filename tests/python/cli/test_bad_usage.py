@@ -110,7 +110,7 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
         (("verify", "--shapes", "program.py"), "program.py: expected program.py:function"),
         (("verify", "--shapes", "none.py:f"), "no such file: none.py"),
         (("verify", "--shapes", "--vary", "colours", "program.py:f"), "--vary colours: of sizes, layouts"),
-        (("verify", "--seed", "1", "program.py"), "--seed is of --shapes"),
+        (("verify", "--seed", "1", "program.py"), "--seed needs --shapes"),
         (("verify", "--shapes", "--assembled", "p.py:f"), "--assembled means nothing with --shapes"),
         (("bench", "matmul", "--size", "foo"), "--size foo: expected numbers"),
         (("bench", "matmul", "--rounds", "0"), "0 is not in the range"),

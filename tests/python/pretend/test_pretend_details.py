@@ -149,14 +149,14 @@ def test_another_python_runs_as_the_program_does(tmp_path, verb, mask, status):
 
 @pytest.mark.parametrize(("options", "environment"), [(["-I"], "None"), ([], "{}")], ids=["isolated", "bare"])
 def test_another_python_is_told_of(tmp_path, options, environment):
-    """One that takes none of the variables runs without us."""
+    """One that takes none of the variables runs without triton-runner."""
     (tmp_path / "part.py").write_text("print('done')\n")
     text = WHOLE.replace("OPTIONS", repr(options)).replace("ENVIRONMENT", environment)
     script = tmp_path / "script.py"
     script.write_text(text)
     done = warm.cli("run", "--device", "cpu", str(script))
     assert done.returncode == 0 and done.stderr.count("starts another Python") == 1, done.stderr
-    assert f"{script}:4" in done.stderr and "runs without us" in done.stderr
+    assert f"{script}:4" in done.stderr and "runs without triton-runner" in done.stderr
     script.write_text(textwrap.dedent("import subprocess\nsubprocess.run('true', shell=True)\n"))
     assert "another Python" not in warm.cli("run", "--device", "cpu", str(script)).stderr
 

@@ -117,7 +117,7 @@ def test_an_empty_grid_and_other_kernels_are_passed_over():
         add[(0,)](x, x, x, 128, BLOCK=128)
     result = watching.result(0)
     assert not result.launches and result.others == ["add"]
-    assert "launched were: add" in text_of(result)
+    assert "launched kernels: add" in text_of(result)
     nothing = Watching()
     with triton_runner.using(device="cpu", target="cuda:90"), nothing.watching():
         add[(0,)](x, x, x, 128, BLOCK=128)

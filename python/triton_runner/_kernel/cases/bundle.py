@@ -92,7 +92,7 @@ def write(path, call: Call, launch: Relaunch, **options) -> str:
             left = options.get("max_bytes", MAX_BYTES)
             files[_EXPECTED] = tensors.packed(_expected(run, left, about["notes"]))
     except DiagnosticError as error:
-        about["notes"].append(f"the case was not run, and nothing is expected of it: {error.message}")
+        about["notes"].append(f"the case was not run, and has no expected results: {error.message}")
     if odd:
         about["notes"].append(odd)
     archive.write(path, {**files, "case.json": json.dumps(about, indent=2)})
@@ -125,7 +125,7 @@ def _expected(run: Outcome, max_bytes: int, notes: list) -> dict:
         array = run.arrays[name]
         max_bytes -= array.nbytes
         if max_bytes < 0:
-            notes.append(f"what is expected of '{name}' is left out: {array.nbytes:,} bytes")
+            notes.append(f"the expected contents of '{name}' are left out: {array.nbytes:,} bytes")
             continue
         outputs[name] = array
     return outputs
@@ -153,7 +153,7 @@ def _otherwise(written: case.Case, run: Outcome, launch: Relaunch) -> str:
         allowed = tolerance(view.dtype)
         differences = [difference(x, y, allowed) for _, x, y in pair.differing()]
         odd += [f"'{name}': {differs}" for differs in differences if differs]
-    return f"the launch left something else than {run.level} gives: {'; '.join(odd)}" if odd else ""
+    return f"the launch left other results than {run.level} gives: {'; '.join(odd)}" if odd else ""
 
 
 def _python(call: Call, about: dict, notes: list) -> str:

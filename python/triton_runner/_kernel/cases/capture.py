@@ -51,8 +51,8 @@ def _nans(array: numpy.ndarray) -> int:
 
 
 class capture:
-    """Context manager: writes the launches inside the block as cases into `folder`, as
-    <kernel>-<number>.trcase.
+    """Context manager: writes the launches inside the block as cases into `folder`, in
+    files `<kernel>-<number>.trcase`.
 
     It captures kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts. `cases` lists the
     files that were written.

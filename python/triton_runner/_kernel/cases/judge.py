@@ -157,7 +157,7 @@ class Judging:
         are left out are named in it."""
         if self.findings.strict or not self.findings.is_decided():
             return True
-        left_out = NotRun(level, how, "the launch is wrong already; --strict makes all experiments")
+        left_out = NotRun(level, how, "the launch is wrong already; --strict runs all experiments")
         if left_out not in self.not_run:
             self.not_run.append(left_out)
         return False

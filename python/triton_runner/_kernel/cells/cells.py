@@ -94,7 +94,7 @@ class ComparedKernel:
             if colon and path.endswith(".py"):
                 self.function = kernels.of_file(path, name, self.store)
         if self.function is None and (self.args is not None or self.constexprs):
-            raise fail("arguments and constexprs are of kernels in Python", "give kernel.py:name")
+            raise fail("arguments and constexprs are for kernels in Python", "give kernel.py:name")
         if (self.counts or self.chip) and self.args is None:
             what = "what a launch executes is counted" if self.counts else "the time of a launch is estimated"
             raise fail(f"{what} in a launch", f"give its arguments: {listed('args', 'grid')}")

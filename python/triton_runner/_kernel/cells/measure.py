@@ -45,7 +45,7 @@ FIGURES = {
     "spilled": "sectors of local memory that its spills touch",
     "cycles": "cycles that a launch takes on a chip, estimated (--chip)",
     "microseconds": "the same at the clock that such a card chooses",
-    "bound_by": "what binds it there",
+    "bound_by": "what limits it there",
     "seconds": "time of the compilation",
     "milliseconds": "time of a launch, where there is a GPU of the target",
     "equal": "whether the CPU computes the base's bits",

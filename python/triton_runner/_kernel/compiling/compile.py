@@ -140,7 +140,7 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
         raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
     if signature or constexprs or attrs:
         raise fail(
-            "an IR has its signature in it", f"{listed('signature', 'constexprs')} are of kernels in Python"
+            "an IR has its signature in it", f"{listed('signature', 'constexprs')} are for kernels in Python"
         )
     return {**common, **_text_request(text, target, from_, metadata)}
 

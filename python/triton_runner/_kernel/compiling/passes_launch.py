@@ -158,7 +158,7 @@ def _compiled(request: dict, level: str, label: str) -> Entry:
         name, _ = passes_select.name_of(error.step["add"])
         raise fail(
             f"pass {error.step['number']} ({name}) of {label} failed: {error}",
-            "what MLIR said about it stands on stderr",
+            "MLIR's message is on stderr",
         ) from None
     unmet(answer, label, request["target"])
     metadata = json.dumps(job.jsonable({**answer["metadata"], "name": answer["name"]}))

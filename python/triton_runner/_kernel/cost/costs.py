@@ -72,7 +72,7 @@ def _of(launch: Launch, chip: Chip) -> Iterator[Cost]:
     if shared >= enough and (wavefronts - least) * part / chip.clock >= _LEAST:
         yield _cost(
             "conflicts", launch, "shared_wavefronts", "shared_least",
-            f"bank conflicts make shared memory what binds the launch on {chip.name}: {wavefronts:,} "
+            f"bank conflicts make shared memory the limit of the launch on {chip.name}: {wavefronts:,} "
             f"wavefronts, {least:,} without; next is {name} with {others[name] / shared:.0%} of its time",
         )  # fmt: skip
     executed = total("executed")

@@ -204,7 +204,7 @@ def _through_twin(tapped, code: Code, level: str, tap):
         where = f" ({error.file}:{error.line})" if error.file else ""
         change = (
             f"what ran is the program compiled with taps after {_listed(tapped.values)}, as the registers "
-            f"of the untouched one could not be told: {error.message}{where}"
+            f"of the unchanged one were not found: {error.message}{where}"
         )
     return plan_of(tapped, twin, None, code.filename), twin, [change]
 
@@ -245,7 +245,7 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
     others = list(dict.fromkeys(site.value for site in sites if site.value not in set(floats)))
     plans, lost = _plans_in_groups(ttgir, clean, [floats, others], code, MOST_TWINS)
     if not plans:
-        raise fail(f"no register of {code.filename} could be told to hold {_listed(lost)}")
+        raise fail(f"no register of {code.filename} was found to hold {_listed(lost)}")
     plan = probe.move_plan(probe.merge_plans(plans), clean, code.ptx, code.filename)
     if lost:
         plan.add_note(f"left out, as tapping them makes another program: {_listed(lost)}")

@@ -179,10 +179,9 @@ def dump_grids(val, offset=0, _builder=None, _semantic=None):
 
 @_builtin
 def breakpoint(condition=True, _builder=None, _semantic=None):
-    """Stops here under a debugger (triton-runner debug) in programs where the condition, or any element of
-    it,
-    is not 0. Other launches pass over it: at ttir and ttgir on the CPU, and nothing is left at other
-    levels."""
+    """Stops here under a debugger (triton-runner debug), at ttir and ttgir on the CPU, in programs where the
+    condition, or any element of it, is not 0. Other launches ignore it, and the code of other levels does not
+    contain it."""
     if devices.resolved_device() != "cpu" or devices.cpu_target()[1] not in MLIR:
         return
     context = _Context(_builder, _semantic)

@@ -32,7 +32,7 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
     - `dumps`: results of dumping(), shown as heat maps and histograms, by program and iteration.
     - `findings`: a KernelTrap, a Fault, the result of lockstep(), verify() or profile(), the JSON of bisect
       or compare, or a list of these. Each finding is shown with the line to which it belongs; a profile has
-      a tab of its own, and lights the lines by their share.
+      a tab of its own, and colours the lines by their share.
 
     Raises DiagnosticError.
     """

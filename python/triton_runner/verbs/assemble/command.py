@@ -35,7 +35,7 @@ _SHOWN = 40  # trials that are listed where nothing is wrong with them
 )
 @click.option("--executor", metavar="dask://HOST:PORT", help="Try on a Dask cluster.")
 @click.option("--timeout", type=float, help="Seconds that a trial may take (600).")
-@click.option("--again", is_flag=True, help="Try those too whose results are kept.")
+@click.option("--again", is_flag=True, help="Repeat trials whose results are kept.")
 @click.option("-o", "--output", type=Output(), help="Where the cubin of one PTX is written.")
 @json_option
 @click.argument("place", metavar="FILE|FOLDER|CASE|CUBIN")

@@ -75,7 +75,7 @@ def opened_peers(texts):
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on.")
 @click.option(
     "--threads", type=click.IntRange(1), default=1, show_default=True,
-    help="On the CPU: the engines' and torch's.",
+    help="On the CPU: threads of the engines and of torch.",
 )  # fmt: skip
 @click.option("--lock-sm", type=int, default=0, help="Hold the GPU's clock at this many MHz.")
 @click.option("--grid", help="With --ab: programs, 4 or 4,2,1.")
@@ -83,7 +83,7 @@ def opened_peers(texts):
     "--arg", "args", multiple=True, help="With --ab: an argument, once for each parameter, as for exec."
 )
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="With --ab: NAME=VALUE, options too.")
-@click.option("--tolerance", type=float, default=1e-2, show_default=True, help="With --ab: between results.")
+@click.option("--tolerance", type=float, default=1e-2, show_default=True, help="With --ab: of results.")
 @click.option("--save", type=Output(), help="Write all samples to a JSON file.")
 @click.option("--plot", type=Picture(), help="Draw medians and intervals into a picture.")
 @json_option

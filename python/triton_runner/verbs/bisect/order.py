@@ -276,7 +276,7 @@ def false_promise(release: Release) -> tuple[str | None, Place | None]:
     trial = release.at(born_level(release), variables={"TRITON_RUNNER_CHECK": "hints"})
     if trial.trap != "false hint":
         return None, None
-    reason = f"a promise of the kernel that is not so, with Triton {release.version}: {trial.why}"
+    reason = f"a promise of the kernel that does not hold, with Triton {release.version}: {trial.why}"
     plain = release.at(release.program.lowest, {"without_hints": True})
     if plain.verdict == "right":
         return f"{reason}; compiled without hints it is right", trial.place

@@ -61,15 +61,15 @@ def bisect(
       125 for unknown); or a kernel: "kernel.py:name", or a JIT function that a file defines.
     - `args`: for a kernel: arrays, numbers, and texts as for `exec` ("f32[64,64]=rand"); `grid`,
       `constexprs`, `options` (num_warps, ...): the rest of its launch.
-    - `oracle`: for a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", "slower" (by
-      5 % than the first of the releases, or "slower>1.2": the estimated time on `chip`), the path of a
+    - `oracle`: for a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", "slower"
+      (its estimated time on `chip` is 5 % above that of the first release; "slower>1.2": 20 %), the path of a
       program, or a function that receives the list of arrays after the launch and returns whether they are
       right.
     - `versions`: "3.0.0..3.9.0", "all", or a list; by default the installed releases.
     - `levels`: the levels to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest one decides
       whether a release is right.
-    - `say`: a function that is called with a text about each step, and with done=(judged, of all) after a
-      release was judged, otherwise done=None.
+    - `say`: a function that is called with a text about each step. Its keyword `done` is the pair (judged
+      releases, all releases) after a release was judged, otherwise None.
 
     Raises DiagnosticError.
     """
@@ -114,7 +114,7 @@ def program_of(
     elif oracle is not None or args is not None:
         raise fail(
             f"{name} is a program, its own oracle",
-            f"{listed('oracle', 'args')} are of a kernel: kernel.py:name",
+            f"{listed('oracle', 'args')} are for a kernel: kernel.py:name",
         )
     return BisectedProgram(
         name, tuple(arguments), is_module, pretend_cuda, target, timeout, launch, tuple(levels or ()), judge

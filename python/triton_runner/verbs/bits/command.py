@@ -125,7 +125,7 @@ def show(result, fusion: bool = False) -> None:
             click.echo(f"  at {one.level}, {whose} bits")
         _show_rows(one.rows)
         for labels in one.contradictions:
-            click.echo(f"  must have equal bits by their code, and have not: {', '.join(labels)}")
+            click.echo(f"  must have equal bits by their code, but differ: {', '.join(labels)}")
             click.echo("    that is a fault of the compiler or of Triton Runner")
         for parting in one.partings:
             click.echo("\n".join(f"  {line}" for line in _lines(parting)))

@@ -21,10 +21,10 @@ from triton_runner.verbs.bits.walk import Walk
 
 CAUSES = {
     "contraction": "a product and a sum are rounded once (fma) or twice",
-    "order of a reduction": "tl.sum and its like add in another order",
-    "order of a scan": "tl.cumsum and its like add in another order",
+    "order of a reduction": "tl.sum, or a similar reduction, adds in another order",
+    "order of a scan": "tl.cumsum, or a similar scan, adds in another order",
     "order of a product": "tl.dot adds its products in another order",
-    "order of a loop": "a loop adds in another number of turns",
+    "order of a loop": "a loop that adds has another number of iterations",
     "tf32": "f32 operands of a product are rounded to tf32, or not",
     "type": "a value has another type",
     "atomics": "atomics add in another order, or other parts",
@@ -63,7 +63,7 @@ def origins(x: Side, y: Side, argument: str, at: tuple, other: tuple | None = No
         return [Origin(UNEXPLAINED, error.message)]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of IR of a new form
         return [Origin(UNEXPLAINED, f"the values could not be followed: {type(error).__name__}: {error}")]
-    return found[:_MOST] or [Origin(UNEXPLAINED, "no value was found at which they part")]
+    return found[:_MOST] or [Origin(UNEXPLAINED, "no value was found at which they first differ")]
 
 
 def _is_fused(side: Side) -> bool:

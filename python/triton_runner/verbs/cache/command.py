@@ -66,7 +66,7 @@ def explain_command(hash_, as_json):
 
 
 @cache_command.command("clean")
-@click.option("--cells", is_flag=True, help="The finished cells of compare too.")
+@click.option("--cells", is_flag=True, help="Delete the finished cells of compare, too.")
 @json_option
 def clean_command(cells=False, as_json=False):
     """Delete every kernel."""
@@ -83,5 +83,5 @@ def clean_command(cells=False, as_json=False):
     if cells:
         click.echo(f"deleted {report['cells']} cells of compare")
     if left:
-        click.echo(f"error: {left} entries could not be deleted: whose are they?", err=True)
+        click.echo(f"error: {left} entries could not be deleted: check who owns them", err=True)
         return 1

@@ -46,7 +46,9 @@ from triton_runner._programs.programs import constants
     "--show", multiple=True, metavar="OPCODE", help="Add a column: how often OPCODE occurs in the code."
 )
 @click.option("--counts", is_flag=True, help="Count what each launch executes in its machine code.")
-@click.option("--chip", metavar="NAME", help="Estimate each launch's cycles on h200, ... and what binds it.")
+@click.option(
+    "--chip", metavar="NAME", help="Estimate each launch's cycles on h200, ..., and what limits it."
+)
 @click.option(
     "--jobs", "-j", type=click.IntRange(1), help="Number of processes (default: one for each core)."
 )

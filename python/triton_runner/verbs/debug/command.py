@@ -55,9 +55,9 @@ def debug_command(
 ):  # fmt: skip
     """Debug the launches of PROGRAM, a case (*.trcase), a kernel's file or kernel.py:NAME, on the CPU.
 
-    A terminal takes commands (help lists them): break 42 if acc.max() > 1e4, run, print acc, step,
+    Type commands in a terminal (help lists them): break 42 if acc.max() > 1e4, run, print acc, step,
     reverse-step, last-write acc[3, 5]. --json answers each with a line of JSON. With -ex or --command it
-    runs those and ends. Exit status: that of the program, where it has ended; 2 where a command of -ex or
+    runs those and ends. Exit status: that of the program, if it has ended; 2 if a command of -ex or
     --command failed.
     """
     from triton_runner import _settings

@@ -104,7 +104,7 @@ def listed(commands: dict[str, Command]) -> list[str]:
             for c in commands.values()
             if c.group == group
         ]
-    return [*lines, "help COMMAND says how it is written. A beginning that only one command has is enough."]
+    return [*lines, "help COMMAND shows its syntax. A command may be shortened as long as it is unambiguous."]
 
 
 def named(name: str, commands) -> str:

@@ -496,9 +496,9 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin". If it is left out: the level of a kernel's file, and else the first that there is.
+      "cubin". By default it is the level of a kernel's file, or else the first level of a launch.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
-    - `check`: as for using(); what a check reports is a stop, too.
+    - `check`: as for using(); the launch also stops at what a check reports.
     """
     what = targets.of(target, arguments, grid=grid, kernel=kernel, pretend_cuda=pretend_cuda)
     return Session(what, level, kernel, program, check)

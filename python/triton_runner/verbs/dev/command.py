@@ -18,7 +18,7 @@ from triton_runner._programs.options import json_option, print_json, verbs
 def dev_command(recipe, checkout, is_run, as_json):
     """Print, or run, recipes for a checkout of Triton: build, rebuild, llvm, test, opt, run, bisect.
 
-    Without RECIPE all of them, for the version and the LLVM of the checkout. Exit status with --run: that of
+    Without RECIPE it prints all, for the version and LLVM of the checkout. Exit status with --run: that of
     the command that failed.
     """
     from triton_runner.verbs.dev import run as dev

@@ -14,7 +14,7 @@ def doctor_command(no_selftest, as_json):
     """Say what this machine and environment offer: releases, devices, settings, the variables in force and
     what they do; and compile and run a kernel at each level.
 
-    Exit status 1 where something should be looked at.
+    Exit status 1 if there is a problem.
     """
     from triton_runner.verbs.doctor import run as doctor
 
@@ -42,7 +42,7 @@ def _line(name: str, value) -> str:
 @verbs.command("env", group="set up", place=2)
 @json_option
 def env_command(as_json):
-    """Print what somebody who is asked for help wants to know of this machine, to paste into an issue."""
+    """Print versions, device and variables of this machine in short lines, to paste into an issue."""
     from triton_runner.verbs.doctor import run as doctor
 
     fingerprint = doctor.fingerprint()

@@ -15,7 +15,7 @@ from triton_runner.verbs.layout import text as layout_text
 @click.option(
     "--type", "element", default="f16", show_default=True, help="Type of an element: f16, f32, i8, ..."
 )
-@click.option("--file", help="TTGIR whose names of encodings may be given: #blocked.")
+@click.option("--file", help="A TTGIR file; ENCODING may be a name that it defines: #blocked.")
 @click.option("--access", help="For shared memory: the encoding of the tensor that a warp loads or stores.")
 @click.option("--warp", default=0, show_default=True, help="With --access: which warp.")
 @click.option("--rows", default=layout_text.MOST_ROWS, show_default=True, help="Rows that are drawn.")

@@ -14,8 +14,8 @@ from triton_runner._programs.programs import kernel_options, release_option
 @release_option
 @json_option
 def ledger_command(kernel, how, release, as_json):
-    """List what takes KERNEL's shared memory (bytes, op, line, from where to where, the pass that made it),
-    and what pins registers where PTX has most of them.
+    """List what takes KERNEL's shared memory (bytes, op, line, where it is live, the pass that made it), and
+    what holds registers where the PTX and the machine code have most of them.
 
     KERNEL is kernel.py:name, or a file of TTIR or TTGIR, as for compile.
     """

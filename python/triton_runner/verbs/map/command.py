@@ -19,7 +19,7 @@ _MOST = 12  # lines that are shown of a level
 
 @verbs.command("map", group="look", place=2)
 @click.argument("artifact", type=click.Path(exists=True))
-@click.option("--line", type=int, help="A line of ARTIFACT; of SASS the number that this command shows.")
+@click.option("--line", type=int, help="A line of ARTIFACT; for SASS, the number that this command shows.")
 @click.option("--source", metavar="[FILE:]LINE", help="A line of the Python source.")
 @click.option("--level", help="The level of --line, if ARTIFACT has several: ttgir, sass, ...")
 @click.option("--kernel", "name", default="", help="Which kernel, where a folder holds several.")

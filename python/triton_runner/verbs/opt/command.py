@@ -12,7 +12,12 @@ from triton_runner._programs.programs import constants, release_option
 @verbs.command("opt", group="compile", place=3)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option(
-    "--pass", "names", multiple=True, required=True, metavar="PASS", help="add_coalesce; several in order."
+    "--pass",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="PASS",
+    help="A pass: add_coalesce; may be repeated, in order.",
 )
 @click.option("--target", "-t", help='The architecture: "cuda:90"; else the file says it.')
 @click.option(

@@ -43,9 +43,9 @@ def passes_command(
     """List the compiler passes that run for KERNEL, with what each changed.
 
     KERNEL is kernel.py:name or an IR file as for compile; or a dump that MLIR_ENABLE_DUMP=1 printed (- is
-    stdin), which is taken apart. A PASS is a number of the list, add_coalesce, tritongpu-coalesce or
-    TritonGPUCoalesce; canonicalizer#2 is the second of its name. Exit status 1: the traced compilation is
-    not what the plain one gives.
+    stdin), split into its passes. A PASS is a number of the list, add_coalesce, tritongpu-coalesce or
+    TritonGPUCoalesce; canonicalizer#2 is the second of its name. Exit status 1: the traced compilation
+    differs from the plain one.
     """
     from triton_runner._kernel.compiling import passes
     from triton_runner.verbs.passes import time as passes_time

@@ -23,7 +23,7 @@ def text_of(result: Profile, level: str = "python", most: int = _LINES) -> str:
 def _nothing(result: Profile) -> str:
     """Why there is no launch to show."""
     if result.others:
-        return f"no launch of the kernel of --kernel; launched were: {', '.join(result.others)}"
+        return f"no launch of the kernel of --kernel; launched kernels: {', '.join(result.others)}"
     return "no launch was counted" if result.status else "no kernel was launched"
 
 

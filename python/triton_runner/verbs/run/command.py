@@ -70,7 +70,7 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if program.endswith(".trcase"):
         return run_case(program, release, settings["level"], looks)
     if release:
-        raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
+        raise click.UsageError("--triton is for a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
     interrupts.gently()
     status = running.run_program(

@@ -13,7 +13,7 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 
 @verbs.command("translate", group="compile", place=4)
 @click.argument("file", type=click.Path())
-@click.option("--from", "from_", help="The release that wrote it; refused if that cannot be.")
+@click.option("--from", "from_", help="The release that wrote it; an error if it cannot have.")
 @click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
 @click.option("--output", "-o", type=Output(), help="The file to write (default: standard output).")
 @json_option

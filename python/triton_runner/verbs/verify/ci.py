@@ -31,7 +31,7 @@ RULES = {
     "rounding": "The target's hardware rounds a result far from the exact one.",
     "tail": "A store of TMA writes past the end of a dimension.",
     "copies": "Threads that hold one element hold different values of it.",
-    "conflicts": "Bank conflicts of shared memory that bind the launch.",
+    "conflicts": "Bank conflicts of shared memory that slow the launch down.",
     "program": "The program itself ended with another status than 0.",
     "spills": "Registers that are stored to memory and loaded in what runs often.",
 }  # fmt: skip

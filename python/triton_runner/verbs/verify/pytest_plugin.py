@@ -330,7 +330,7 @@ def _listed(text: str, level: str) -> tuple:
     checks = judge.checks_of(text) if text else ()
     for check in checks:
         if not judge.looks(check, level):
-            raise fail(f"check {check!r} does not look at {level}", "leave it out, or choose another level")
+            raise fail(f"check {check!r} does not exist at {level}", "leave it out, or choose another level")
     return checks
 
 

@@ -192,7 +192,7 @@ class Verdict:
             these = self._all(NO_FAULT)
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
-            lines = [f"the program's {by} gave False, and nothing came of it" for by in differed]
+            lines = [f"the program's {by} gave False, and the program ignored it" for by in differed]
             return [*lines, f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"

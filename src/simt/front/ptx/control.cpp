@@ -30,7 +30,7 @@ bool fits(const Lowering& l, const ptx::Function& f, std::span<const ptx::Operan
   return same(f.params, args, false) && same(f.returns, returns, true);
 }
 
-// A call that goes to any of several functions: each is lowered here, behind a branch on the address.
+// A call that goes to any of several functions: each is lowered here, after a branch on the address.
 bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand& target,
                     std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());

@@ -30,7 +30,7 @@ bool lower_jump_to(SassLowering& l, uint32_t address) {
   return true;
 }
 
-// "R2 `(kernel)": R2 behind the label.
+// "R2 `(kernel)": R2 bytes after the label.
 bool lower_far_jump(SassLowering& l) {
   if (l.slot(1)->integer < 0) return lower_jump(l, *l.slot(1));
   const uint32_t to = l.temporary(8);

@@ -52,7 +52,7 @@ def is_asked(program: str, options: dict) -> bool:
     plain = {"cases": 60, "reference": options["reference"]}
     if given := [name for name, value in options.items() if value and value != plain.get(name)]:
         raise click.UsageError(
-            f"--{given[0]} is of --shapes, as in: verify --shapes --{given[0]} ... {program}"
+            f"--{given[0]} needs --shapes, as in: verify --shapes --{given[0]} ... {program}"
         )
     return False
 
