@@ -1,6 +1,6 @@
-"""Two kernels meet in a block of torch.empty: the first writes its lower triangle, the second loads whole rows
-and drops what lies above the diagonal. A thread's vector load has written bytes beside those that nobody wrote
-(fla's chunk_kda).
+"""Two kernels meet in a block of torch.empty: the first writes its lower triangle, the second loads whole
+rows and drops what lies above the diagonal. A thread's vector load has written bytes beside those that nobody
+wrote (fla's chunk_kda).
 
 $ verify FILE
 
