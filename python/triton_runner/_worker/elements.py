@@ -45,7 +45,9 @@ def in_triton(word):
     that it points to where there are none of that name. Constants stay as they are."""
     if word.startswith(("'", '"', "tl.")):
         return word, ""
-    pointed = re.match(r"(?:\*+k?|tensordesc<)(\w+)", word) or re.match(r"((?:[iu]|b?f|b?fp|u?int|b?float)\d+)(?::|$)", word)
+    pointed = re.match(r"(?:\*+k?|tensordesc<)(\w+)", word) or re.match(
+        r"((?:[iu]|b?f|b?fp|u?int|b?float)\d+)(?::|$)", word
+    )
     name = pointed.group(1) if pointed else ""
     is_type = not name or find(name) or re.match(r"fp[48]\w*\d|B$", name)  # newer ones, and bool as it was
     spelled = re.sub(r"[A-Za-z]\w*", lambda m: getattr(find(m.group()), "triton", "") or m.group(), word)

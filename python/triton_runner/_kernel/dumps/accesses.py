@@ -181,8 +181,8 @@ class Elements:
     def __init__(self, name: str, tensor):
         self.name, self.shape = name, tuple(tensor.shape)
         self._size = tensor.element_size()
-        self._start = tensor.untyped_storage().data_ptr()
-        self._end = self._start + tensor.untyped_storage().nbytes()
+        self.start = tensor.untyped_storage().data_ptr()
+        self.end = self.start + tensor.untyped_storage().nbytes()
         strides = [step * self._size for step in tensor.stride()]
         index = numpy.indices(self.shape).reshape(len(self.shape), math.prod(self.shape))
         self.addresses = tensor.data_ptr() + numpy.array(strides, numpy.int64) @ index
@@ -193,18 +193,22 @@ class Elements:
         return dict(zip(self.addresses[::-1].tolist(), range(self.addresses.size - 1, -1, -1), strict=True))
 
     def holds(self, address: int) -> bool:
-        return self._start <= address < self._end
+        return self.start <= address < self.end
 
     def number(self, address: int) -> int | None:
         """Which element begins at an address, counted in the order of the shape; None: none does."""
         return self._numbers.get(int(address))
+
+    def numbers(self, addresses: numpy.ndarray) -> numpy.ndarray:
+        """number() of many addresses; -1 where no element begins."""
+        return numpy.array([self._numbers.get(address, -1) for address in addresses.tolist()], numpy.int64)
 
     def called(self, address: int) -> str:
         """Names what is at an address of the same storage."""
         number = self.number(address)
         if number is not None:
             return f"{self.name}[{', '.join(map(str, self.index(number)))}]"
-        place = (int(address) - self._start) // self._size
+        place = (int(address) - self.start) // self._size
         return f"element {place} of the storage of {self.name}, which is outside of {self.name}"
 
     def index(self, number: int) -> tuple:

@@ -206,9 +206,8 @@ class Verdict:
         )  # fmt: skip
         if faults:
             return [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
-        agreeing = [one for one in self.judged if one.verdict in ("right", NO_FAULT)]
-        if len(agreeing) < len(self.judged):
-            return []
+        if any(one.verdict not in ("right", NO_FAULT) for one in self.judged):
+            return [*self.program.differs]
         same = "every level gives the same, and no check finds a fault"
         if self.program.is_expectation:
             same += ": the kernel, and not the compiler, computes what the program does not expect"
