@@ -13,7 +13,7 @@ import weakref
 
 import numpy
 
-from triton_runner._artifact.relaunch import of_call
+from triton_runner._artifact.relaunch import of_call, pointed
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._kernel.dumps import accesses
 from triton_runner._kernel.dumps.accesses import Elements
@@ -126,10 +126,12 @@ class _Remembered:
         self._call = dataclasses.replace(
             call, again=_nothing, args=(), pairs=list, hooks=()
         )  # which all hold arguments
-        tensors = [one for one in map(_tensor, dict(call.named).values()) if one is not None]
+        behind = pointed(call)
+        tensors = [one for _, value in (*call.named, *behind) if (one := _tensor(value)) is not None]
         size = sum(one.untyped_storage().nbytes() for one in tensors)
         self.kept = size if size <= left else 0
         self._named = [(name, _reference(value, bool(self.kept))) for name, value in call.named]
+        self._behind = [(name, _reference(value, True)) for name, value in behind if self.kept]
         self._written = written
 
     @property
@@ -144,8 +146,11 @@ class _Remembered:
         named = [(name, value()) for name, value in self._named]
         return [] if any(value is _GONE for _, value in named) else named
 
+    def _behind_now(self) -> list:
+        return [(name, value()) for name, value in self._behind]
+
     def _elements(self) -> dict[str, Elements]:
-        tensors = [(name, _tensor(value)) for name, value in self._named_now()]
+        tensors = [(name, _tensor(value)) for name, value in (*self._named_now(), *self._behind_now())]
         return {
             name: Elements(name, tensor)
             for name, tensor in tensors
@@ -159,7 +164,7 @@ class _Remembered:
         for name, of in mine.items():
             if of.holds(last.address) and (number := of.number(last.address)) is not None:
                 return name, number
-        values = {name: _tensor(value) for name, value in self._named_now()}
+        values = {name: _tensor(value) for name, value in (*self._named_now(), *self._behind_now())}
         flat = int(numpy.ravel_multi_index(last.index, last.got.shape)) if last.index else 0
         for name in mine:
             if values[name].numel() == last.got.size and _holds(values[name], last.got):
@@ -175,7 +180,7 @@ class _Remembered:
     def explained(self, last: Difference, name: str, number: int, before: list[_Remembered]) -> list[str]:
         """Lines on an element of an argument. before: the launches before this one."""
         call = dataclasses.replace(self._call, pairs=self._named_now)
-        launch = of_call(call)
+        launch = of_call(call, self._behind_now())
         found = []
 
         def record(kernel, grid, arguments, go, kernel_of) -> None:
