@@ -7,13 +7,14 @@ $ verify FILE wrong
 status  1
 says  c_ptr[0, 0] is -5.31641, and is compared with -10.4453
 says  tt.descriptor_store at
-says  descriptor_with_the_other_stride.py:45, program (0, 0, 0), writes it
+says  descriptor_with_the_other_stride.py:46, program (0, 0, 0), writes it
 says  it is made of tt.dot at
-says  descriptor_with_the_other_stride.py:44
+says  descriptor_with_the_other_stride.py:45
 says  a_ptr[0, 0:64]: tt.descriptor_load at
-says  descriptor_with_the_other_stride.py:42
-says  b_ptr[0:32, 0 and 64]: tt.descriptor_load at
 says  descriptor_with_the_other_stride.py:43
+says  b_ptr[0:32, 0 and 64]: tt.descriptor_load at
+says  descriptor_with_the_other_stride.py:44
+says  multiplies a_ptr[0, 0] by b_ptr[0, 0], ..., a_ptr[0, 31] by b_ptr[15, 64]
 says  4,032 of 8,192 elements of b_ptr are read by no program, the first is b_ptr[32, 64]
 never  verdict: right
 """

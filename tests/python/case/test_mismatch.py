@@ -126,3 +126,15 @@ def test_tensors_behind_a_table_of_pointers_are_put_back(tmp_path, want, verdict
     text = warm.cli("verify", "program.py", cwd=tmp_path).stdout
     assert text.splitlines()[-1] == f"verdict: {verdict}", text
     assert ("*table[0][0] is 2, and is compared with 3" in text) == (verdict == "wrong")
+
+
+@pytest.mark.parametrize(("factor", "named"), [("3", True), ("2", False), ("2.001", False)])
+def test_a_difference_that_is_printed_has_its_element_if_it_is_large(said, factor, named):
+    text = said("print('max diff', (out - want).abs().max().item())", factor)
+    assert text.splitlines()[-1] == "verdict: no fault found", text
+    assert ("out[255] is 765, and is compared with 510" in text) == named, text
+    assert ("which is not near:" in text) == named
+
+
+def test_a_difference_that_is_not_measured_is_no_comparison(said):
+    assert NAMED not in said("print((out - want).mean())", "3")

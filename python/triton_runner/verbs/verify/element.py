@@ -17,6 +17,7 @@ _LOADS = 8  # that are listed
 _FEW = 4  # numbers that are listed in place of a range
 _NARROW = ("f16", "bf16")
 _MADE_BY = {"arith.truncf", "arith.sitofp", "arith.uitofp"}  # conversions that may round
+_CONVERSIONS = {*_MADE_BY, "arith.extf", "arith.extsi", "arith.extui", "tt.fp_to_fp", "tt.bitcast"}
 _LOOPS = ("scf.for", "scf.while")
 
 
@@ -41,14 +42,42 @@ class Report:
         lines = [f"{last.place}, writes it{_steps(nodes[-1][1])}"]
         if len(adding) > 1:
             lines.append(f"{len(adding)} programs add to it")
-        return [*lines, *(f"  {line}" for line in self._loaded(nodes)), *self._unread(output)]
-
-    def _loaded(self, nodes):
-        """A line for each load that the value is made of: which elements it reads."""
-        found: dict = {}  # the parts of executions, by op
-        by_op: dict = {}
+        by_op: dict = {}  # the executions of loads, by op and program
         for read in self._reads:
             by_op.setdefault((read.op, read.program), []).append(read)
+        lines += [f"  {line}" for line in self._loaded(nodes, by_op)]
+        lines += [f"  {line}" for line in self._multiplied(*nodes[-1], by_op)]
+        return [*lines, *self._unread(output)]
+
+    def _multiplied(self, write: Access, nodes: list[Node], by_op: dict):
+        """A line for each product of two loads: the first elements of theirs that it multiplies, and the
+        last in the same turn of its loop."""
+        for node in nodes:
+            if node.op is None or node.op.name not in DOTS or len(node.part) != 2 or None in node.part:
+                continue
+            loads = [_load_of(value) for value in node.op.operands[:2]]
+            if any(op is None for op in loads):
+                continue
+            carrying = {_loop_of(one.value) for one in nodes} - {None}
+            sides = [
+                [read for read in by_op.get((op, write.program), []) if _is_before(read, write, carrying)]
+                for op in loads
+            ]
+            pairs = [(a, b) for a in sides[0][:1] for b in sides[1] if a.turn == b.turn]
+            for left, right in pairs[:1]:
+                row, column = numpy.s_[node.part[0], :], numpy.s_[:, node.part[1]]
+                both = numpy.flatnonzero(left.active[row] & right.active[column])
+                a, b = left.addresses[row], right.addresses[column]
+                texts = [
+                    f"{self._called(a[[k]])} by {self._called(b[[k]])}"
+                    for k in dict.fromkeys([*both[:1], *both[-1:]])
+                ]
+                if texts:
+                    yield f"{node.op.name} at {_place(node.op)} multiplies {', ..., '.join(texts)}"
+
+    def _loaded(self, nodes, by_op: dict):
+        """A line for each load that the value is made of: which elements it reads."""
+        found: dict = {}  # the parts of executions, by op
         for write, those in nodes:
             carrying = {_loop_of(one.value) for one in those} - {None}
             for op in {one.op for one in those if one.op is not None}:
@@ -129,6 +158,13 @@ def made_of(op) -> str:
     """The steps by which what a store writes is made."""
     value = op.operands[1]
     return _steps([*reached([Node(value, (None,) * len(value.type.shape or ()))], sources)])
+
+
+def _load_of(value):
+    """The load whose elements a value has at the same places, in whatever type; None: it is another value."""
+    while value.op is not None and value.op.name in _CONVERSIONS:
+        value = value.op.operands[0]
+    return value.op if value.op is not None and value.op.name in ("tt.load", *boxes.LOADS) else None
 
 
 def _selected(read: Access, parts: list[tuple]) -> numpy.ndarray:

@@ -24,6 +24,8 @@ from triton_runner.verbs.verify.element import Report, made_of
 
 COMPARE = ("equal", "allclose", "isclose")
 _SUBTRACT = ("sub", "__sub__", "subtract", "__rsub__", "rsub")
+_MEASURE = ("abs", "__abs__", "square", "norm")
+_FAR = 0.05  # of the largest element: no rounding is as large
 _MOST_BYTES = 1 << 28  # of the records of a launch
 _MOST_ELEMENTS = 1 << 20  # of an argument
 _SECONDS = 20.0
@@ -34,7 +36,8 @@ _KEPT_BYTES = 1 << 24  # of memory that the program itself may have given back
 class Difference:
     """The place where two tensors differ, the first of which depends on these launches. is_compared: a
     function that compares saw them; else they were subtracted, and it is where they differ most. got, want:
-    the tensors; address: of the element in the first."""
+    the tensors; address: of the element in the first; is_measured: the program takes the size of their
+    difference."""
 
     numbers: frozenset
     index: tuple
@@ -43,6 +46,7 @@ class Difference:
     address: int
     text: str
     is_compared: bool
+    is_measured: bool = False
 
 
 def difference(name: str, args, numbers: frozenset, options: dict) -> Difference | None:
@@ -55,8 +59,8 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     shape, count = tuple(args[0].shape), args[0].numel()
     if shape != tuple(args[1].shape) or not 0 < count <= _MOST_ELEMENTS or args[0].is_complex():
         return None
-    with torch._C.DisableTorchFunction():  # to look at a value is no use of it
-        got, want = (numpy.asarray(host(one.detach()), numpy.float64) for one in args[:2])
+    got, want = map(_numbers_of, args[:2])
+    with torch._C.DisableTorchFunction():
         first, steps = args[0].data_ptr(), [step * args[0].element_size() for step in args[0].stride()]
     with numpy.errstate(all="ignore"):
         if name in ("allclose", "isclose"):
@@ -89,7 +93,10 @@ class Mismatch:
         self._launches[number] = _Remembered(call, written, left)
 
     def compared(self, name: str, args, numbers: frozenset, options: dict) -> None:
-        """A function of torch compares or subtracts tensors, one of which depends on launches."""
+        """A function of torch compares or subtracts tensors, one of which depends on launches, or takes the
+        size of such a difference."""
+        if name in _MEASURE and self._last is not None and _is_difference(args[0], self._last):
+            self._last = dataclasses.replace(self._last, is_measured=True)
         if name not in (*COMPARE, *_SUBTRACT) or (found := difference(name, args, numbers, options)) is None:
             return
         last = self._last  # what a message says of a comparison comes after it
@@ -100,6 +107,16 @@ class Mismatch:
         """Names the lines of a kernel that store to an argument; "" where none is known."""
         of = [one for one in self._launches.values() if one.kernel == kernel]
         return accesses.places(of[-1].stores(argument)) if of else ""
+
+    def measured(self) -> list[str]:
+        """Lines on the element where the program measures how far its result is from another tensor, and that
+        is farther than rounding."""
+        last = self._last
+        if last is None or not last.is_measured:
+            return []
+        with numpy.errstate(all="ignore"):
+            apart, size = numpy.abs(last.got - last.want).max(), numpy.abs(last.want).max()
+        return [] if apart <= _FAR * size else self.explained()
 
     def explained(self) -> list[str]:
         """Lines on the element, while the program's tensors are still there."""
@@ -211,6 +228,14 @@ class _Remembered:
                 yield f"{later[0].name} is what {self.kernel} writes: {', '.join(places)}".removesuffix(": ")
 
 
+def _is_difference(tensor, last: Difference) -> bool:
+    """Whether a tensor is what the two that were subtracted differ by."""
+    if not hasattr(tensor, "untyped_storage") or tuple(tensor.shape) != last.got.shape:
+        return False
+    apart = numpy.abs(last.got - last.want)
+    return numpy.allclose(numpy.abs(_numbers_of(tensor)), apart, rtol=1e-2, equal_nan=True)
+
+
 _GONE = object()
 
 
@@ -242,8 +267,12 @@ def _reference(value, is_kept: bool):
 
 def _holds(tensor, values: numpy.ndarray) -> bool:
     """Whether a tensor has these values, in the order of its shape."""
+    return numpy.array_equal(_numbers_of(tensor).reshape(-1), values.reshape(-1), equal_nan=True)
+
+
+def _numbers_of(tensor) -> numpy.ndarray:
+    """The elements of a tensor; to look at them is no use of it."""
     import torch
 
     with torch._C.DisableTorchFunction():
-        mine = numpy.asarray(host(tensor.detach()), numpy.float64)
-    return numpy.array_equal(mine.reshape(-1), values.reshape(-1), equal_nan=True)
+        return numpy.asarray(host(tensor.detach()), numpy.float64)

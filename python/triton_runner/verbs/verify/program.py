@@ -139,6 +139,8 @@ class Judging:
                 program, list(arguments), is_module, pretend_cuda, explained=self._explained
             )
             found = uninit.finish()
+            if ended.status == 0:
+                self._differs = self._mismatch.measured()
         self._selection.judged = unwritten.added(
             self._selection.judged, found, self._how.strict, self._mismatch.stores
         )

@@ -38,6 +38,7 @@ _nothing = lambda text: None  # noqa: E731
 _UNCHECKED = (
     "nothing here checks the result: assert what the program prints, or use --reference FILE:FUNCTION"
 )
+_FAR = "the program measures how far its result is from another tensor, which is not near:"
 _INTERRUPTED = 130
 # The exit status of each verdict, and with strict.
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
@@ -193,7 +194,9 @@ class Verdict:
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
             lines = [f"the program's {by} gave False, and nothing came of it" for by in differed]
-            return [*lines, f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED]
+            lines.append(f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED)
+            differs = self.program.differs if self.program is not None else ()
+            return [*lines, *([_FAR, *differs] if differs else [])]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
             for one in self._all("unknown") for run in one.not_run[:1]
