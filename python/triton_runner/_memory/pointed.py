@@ -11,6 +11,7 @@ from triton_runner._memory.registry import storage_of
 
 _MOST = 1 << 14  # addresses in a table
 _LOWEST = 1 << 16  # no smaller number is an address
+_WIDE = ("torch.int64", "torch.uint64")  # torch before 2.3 has no uint64
 _RECENT_MOST = 64
 
 _recent: dict[tuple, dict] = {}  # the tensors that were found, by the addresses that were asked for
@@ -38,7 +39,7 @@ def _addresses(torch, named):
 
 
 def _is_table(torch, value) -> bool:
-    if not isinstance(value, torch.Tensor) or value.dtype not in (torch.int64, torch.uint64):
+    if not isinstance(value, torch.Tensor) or str(value.dtype) not in _WIDE:
         return False
     return 0 < value.numel() <= _MOST and storage_of(value) is not None
 
