@@ -4,6 +4,9 @@ result, and checks nothing (the habit of many reports: "max diff 75.1").
     $ verify FILE
     status  0
     says  nothing here compares the result: compare it by an assertion in the program, or by --reference
+    says  the program measures how far its result is from another tensor, which is not near:
+    says  c[9, 2] is 15.7786, and is compared with 33.9992
+    says  1,024 of 4,096 elements of a are read by no program, the first is a[0, 96]
     says  verdict: no fault found
     never  right
     $ verify --strict FILE

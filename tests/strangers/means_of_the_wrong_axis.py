@@ -5,7 +5,8 @@ status  1
 says  every level gives the same, and no check finds a fault
 says  out[0, 0] is -0.295062, and is compared with 0.296022; 128 of 128 elements differ
 says  writes it; it is made of tt.reduce along axis 0 at
-says  means_of_the_wrong_axis.py:21 verdict
+says  means_of_the_wrong_axis.py:22 x[0, 0:32, 0]: tt.load at
+never  are read by no program
 never  verdict: right
 """
 

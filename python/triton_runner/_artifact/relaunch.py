@@ -23,6 +23,7 @@ from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
 from triton_runner._launch.launchers import Call, axes_of, unseen
 from triton_runner._launch.native import inherit
+from triton_runner._memory import pointed as pointed_memory
 from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._memory.contents import Arrays, Contents, Pair
@@ -175,8 +176,16 @@ def called(order=None, timing=None, checks=None, perturb=None, **settings) -> st
     return ", ".join(f"{word} {value}" for word, value in words.items() if value) or "plain"
 
 
-def of_call(call: Call) -> Relaunch:
-    """A launch that is about to run."""
+def pointed(call: Call) -> list[tuple]:
+    """(name, tensor) of the tensors whose addresses a launch's kernel makes pointers of."""
+    compiled = compiled_of(call.kernel)
+    text = next((compiled.asm[level] for level in ("ttir", "ttgir") if compiled.has(level)), "")
+    return pointed_memory.tensors(call.named) if "tt.int_to_ptr" in text else []
+
+
+def of_call(call: Call, behind: list = ()) -> Relaunch:
+    """A launch that is about to run. behind: pointed(call), where the launch is run again and what it writes
+    there has to be put back."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
     def metadata() -> dict:
@@ -188,5 +197,5 @@ def of_call(call: Call) -> Relaunch:
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
     return Relaunch(
         compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid),
-        Arguments(own), compiled.block, compiled.cluster,
+        Arguments(own, behind), compiled.block, compiled.cluster,
     )  # fmt: skip

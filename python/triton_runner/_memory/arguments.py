@@ -194,13 +194,16 @@ class Arguments:
     overlap: arguments that share a byte share a block.
 
     The memory still holds what it held at first, unless a launch was watched() or keep() was told first
-    contents. Inside of kept() a launch may change it.
+    contents. Inside of kept() a launch may change it. pointed: (name, tensor) that a launch has the addresses
+    of and is not given: their memory belongs to the blocks too.
     """
 
-    def __init__(self, named: list):
+    def __init__(self, named: list, pointed: list = ()):
         self.named = list(named)
         self._blocks: list[_Block] = []
-        arrays = {name: value.base if is_descriptor(value) else value for name, value in self.named}
+        arrays = {
+            name: value.base if is_descriptor(value) else value for name, value in (*self.named, *pointed)
+        }
         places = {name: (array, self._add(name, array)) for name, array in arrays.items() if is_array(array)}
         order = [start for _, start in places.values()]
         self._blocks.sort(key=lambda block: next(i for i, start in enumerate(order) if block.holds(start)))

@@ -114,3 +114,73 @@ def test_a_call_that_cannot_be_traced_keeps_its_fault(found, monkeypatch):
     monkeypatch.setattr(accesses, "WRITES", ())
     (fault, *_) = found(CALL.replace("STRIDES", "*x.stride(), *x.stride(), *out.stride()"))
     assert "differ from the reference" in fault.message and fault.line == 0
+
+
+BOXES = """
+@triton.jit
+def boxed(x_ptr, out_ptr, M, N, xm, om, B: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, shape=[M, N], strides=[xm, 1], block_shape=[B, B])
+    out = tl.make_tensor_descriptor(out_ptr, shape=[M, N], strides=[om, 1], block_shape=[B, B])
+    at = [tl.program_id(0) * B, tl.program_id(1) * B]
+    out.store(at, x.load(at) * 2)
+
+triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8))
+
+def reference(x):
+    return 2 * x
+
+def doubled(x):
+    (M, N), out = x.shape, torch.empty(x.shape)
+    boxed[(triton.cdiv(M, 16), triton.cdiv(N, 16))](x, out, M, N, STRIDES, B=16)
+    return out
+
+if __name__ == "__main__":
+    x = torch.randn(32, 48)
+    assert torch.equal(doubled(x), 2 * x)
+"""
+
+
+def test_a_wrong_stride_of_a_descriptor_has_its_line(found):
+    faults = found(BOXES.replace("STRIDES", "N, out.stride(0)"), "doubled")
+    assert faults, "the fault was not found"
+    first = faults[0]
+    assert "tt.descriptor_load at program.py:" in first.message, first.message
+    assert "which is outside of x; it should be x[" in first.message
+    text = (HEAD.lstrip("\n") + BOXES).splitlines()
+    assert "x.load(at)" in text[first.line - 1]
+
+
+GRADIENT = """
+class Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(context, given):
+        out = torch.empty(given.shape)
+        M, N = given.shape
+        if M and N:
+            zero = torch.zeros(given.shape)
+            kernel[(M,)](zero, given, out, N, 1, N, 1, N, 1, M, N, B=triton.next_power_of_2(N))
+        return out, out
+
+def reference(x, y):
+    return y.clone()
+
+def gradient(x, y):
+    x = x.detach().requires_grad_()
+    Sum.apply(x, y).backward(y)
+    return x.grad
+
+if __name__ == "__main__":
+    x = torch.randn(6, 6)
+    assert torch.equal(gradient(x, x.clone()), x)
+"""
+
+
+def test_a_wrong_stride_in_a_backward_pass_has_its_line(found):
+    faults = found(GRADIENT, "gradient")
+    assert faults, "the fault was not found"
+    assert (faults[0].line, faults[0].kernel) == (LOAD_Y, "kernel"), faults[0].message
+    assert "it should be y[" in faults[0].message

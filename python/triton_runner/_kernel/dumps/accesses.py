@@ -1,5 +1,5 @@
-"""The loads, stores and atomics of a launch through pointers: which program touched which addresses, as a
-recording of their pointers and masks at TTIR or TTGIR shows."""
+"""The loads, stores and atomics of a launch: which program touched which addresses, as a recording of their
+pointers and masks at TTIR or TTGIR shows, or of their descriptors and offsets at TTIR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from triton_runner._base.errors import DiagnosticError
 from triton_runner._code.carried import CARRYING, carried_to
 from triton_runner._code.walk import reached
 from triton_runner._core import ir, probe
-from triton_runner._kernel.dumps import session
+from triton_runner._kernel.dumps import boxes, session
 from triton_runner._launch.launchers import Call, observing
 
 READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas")
@@ -40,11 +40,11 @@ class Access:
 
     @property
     def reads(self) -> bool:
-        return self.op.name in READS
+        return self.op.name in (*READS, *boxes.LOADS)
 
     @property
     def writes(self) -> bool:
-        return self.op.name in WRITES
+        return self.op.name in (*WRITES, *boxes.STORES)
 
     @property
     def file(self) -> str:
@@ -60,24 +60,31 @@ class Access:
 
 
 class Accesses:
-    """The accesses of a kernel by its text. is_whole: all of its accesses to global memory are known."""
+    """The accesses of a kernel by its text. arguments: of a launch, by name; is_whole: all of its accesses to
+    global memory are known."""
 
-    def __init__(self, text: str, kernel: str):
+    def __init__(self, text: str, kernel: str, arguments: dict | None = None):
         self.module = ir.parse(text)
         self._names = {value: name for name, value in probe.values(self.module, kernel)}
         ops = list(self.module.walk())
         self._ops = [op for op in ops if op.name in (*READS, *WRITES)]
-        others = [op for op in ops if any(map(op.does, _ACCESSES)) and op.name not in (*READS, *WRITES)]
-        pointers = [op.operands[0] for op in self._ops]
-        self.is_whole = not others and all(value in self._names for value in pointers)
+        found = [boxes.box_of(op, arguments or {}) for op in ops if op.name in (*boxes.LOADS, *boxes.STORES)]
+        self._boxes = [box for box in found if box is not None]
+        known = {*self._ops, *(box.op for box in self._boxes)}
+        others = [op for op in ops if any(map(op.does, _ACCESSES)) and op not in known]
+        needed = [op.operands[0] for op in self._ops] + [value for box in self._boxes for value in box.values]
+        self.is_whole = not others and all(value in self._names for value in needed)
 
     def writing(self, argument: str) -> list:
         """The ops that write to an argument, as far as the text shows it."""
-        return [op for op in self._ops if op.name in WRITES and argument in _arguments_of(op.operands[0])]
+        ops = [*self._ops, *(box.op for box in self._boxes)]
+        writing = (*WRITES, *boxes.STORES)
+        return [op for op in ops if op.name in writing and argument in _arguments_of(op.operands[0])]
 
     def recorded(self) -> list[str]:
         """The values that tell what is accessed."""
         values = [value for op in self._ops for value in (op.operands[0], *mask_of(op))]
+        values += [value for box in self._boxes for value in box.values]
         return list(dict.fromkeys(self._names[value] for value in values if value in self._names))
 
     def of(self, dump) -> list[Access]:
@@ -85,7 +92,29 @@ class Accesses:
         found = [
             access for number, op in enumerate(self._ops) for access in self._executions(number, op, dump)
         ]
+        for number, box in enumerate(self._boxes, len(self._ops)):
+            found += self._boxed(number, box, dump)
         return sorted(found, key=lambda access: access.order)
+
+    def _boxed(self, number: int, box: boxes.Box, dump):
+        """The executions of an access through a descriptor."""
+        records = {value: values_of(dump, self._names, value) for value in box.values}
+        if any(values is None for values in records.values()):
+            return
+        rows = {value: rows_of(values) for value, values in records.items()}
+        moments = records[box.moment]
+        for row, (program, turn) in enumerate(executions(moments)):
+
+            def number_of(value, program=program, turn=turn):
+                if isinstance(value, int):
+                    return value
+                found = at_execution(records[value], rows[value], program, turn)
+                return None if found is None else int(found)
+
+            touched = box.touched(number_of)
+            if touched is not None:
+                order = int(moments.order[row]) if moments.order is not None else row
+                yield Access(box.op, number, program, turn, order, *touched)
 
     def _executions(self, number: int, op, dump):
         pointers = values_of(dump, self._names, op.operands[0])
@@ -134,7 +163,7 @@ def of_launch(launch: Relaunch, max_bytes: int, go) -> Launched:
     if launch.entry not in ("ttir", "ttgir"):
         go()
         return Launched(launch.name)
-    kernel = Accesses(launch.texts[launch.entry], launch.name)
+    kernel = Accesses(launch.texts[launch.entry], launch.name, dict(launch.arguments.named))
     if not kernel.recorded():
         go()
         return Launched(launch.name)
@@ -152,8 +181,8 @@ class Elements:
     def __init__(self, name: str, tensor):
         self.name, self.shape = name, tuple(tensor.shape)
         self._size = tensor.element_size()
-        self._start = tensor.untyped_storage().data_ptr()
-        self._end = self._start + tensor.untyped_storage().nbytes()
+        self.start = tensor.untyped_storage().data_ptr()
+        self.end = self.start + tensor.untyped_storage().nbytes()
         strides = [step * self._size for step in tensor.stride()]
         index = numpy.indices(self.shape).reshape(len(self.shape), math.prod(self.shape))
         self.addresses = tensor.data_ptr() + numpy.array(strides, numpy.int64) @ index
@@ -164,18 +193,22 @@ class Elements:
         return dict(zip(self.addresses[::-1].tolist(), range(self.addresses.size - 1, -1, -1), strict=True))
 
     def holds(self, address: int) -> bool:
-        return self._start <= address < self._end
+        return self.start <= address < self.end
 
     def number(self, address: int) -> int | None:
         """Which element begins at an address, counted in the order of the shape; None: none does."""
         return self._numbers.get(int(address))
+
+    def numbers(self, addresses: numpy.ndarray) -> numpy.ndarray:
+        """number() of many addresses; -1 where no element begins."""
+        return numpy.array([self._numbers.get(address, -1) for address in addresses.tolist()], numpy.int64)
 
     def called(self, address: int) -> str:
         """Names what is at an address of the same storage."""
         number = self.number(address)
         if number is not None:
             return f"{self.name}[{', '.join(map(str, self.index(number)))}]"
-        place = (int(address) - self._start) // self._size
+        place = (int(address) - self.start) // self._size
         return f"element {place} of the storage of {self.name}, which is outside of {self.name}"
 
     def index(self, number: int) -> tuple:
@@ -188,7 +221,7 @@ def _arguments_of(pointer) -> set[str]:
     def before(value):
         if value.op is None or value.op.name in CARRYING:
             return [*carried_to(value)]
-        return [one for one in value.op.operands if "ptr" in str(one.type)]
+        return [one for one in value.op.operands if "ptr" in str(one.type) or "tensordesc" in str(one.type)]
 
     ends = (value for value in reached([pointer], before) if value.op is None)
     return {getattr(value.location, "name", "") or value.name.removeprefix("%") for value in ends}

@@ -111,7 +111,7 @@ class Comparisons:
         numbers = self._numbers(args) | self._numbers(kwargs)
         if name == "backward":
             self._gradients |= numbers.union(*self._log[before:])
-        elif name == "__get__" and self._gradients and args and args[0].grad is result:
+        elif name == "__get__" and self._gradients and args and _is_gradient(args[0], result):
             self._mark(result, self._gradients)
         elif numbers:
             mine = args if self._numbers(args[:1]) else (*args[1::-1], *args[2:])  # the launches' first
@@ -185,6 +185,11 @@ def _array(value):
     """The tensor or array that a launch passes, or whatever else it passes."""
     value = value.base if is_descriptor(value) else value
     return value.base if isinstance(value, ArrayArgument) else value
+
+
+def _is_gradient(tensor, value) -> bool:
+    """Whether a value is the gradient of a tensor. To ask a tensor that is not a leaf for one warns."""
+    return (tensor.is_leaf or tensor.retains_grad) and tensor.grad is value
 
 
 def _span(array: numpy.ndarray) -> tuple[int, int]:

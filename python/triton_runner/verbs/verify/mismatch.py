@@ -13,36 +13,40 @@ import weakref
 
 import numpy
 
-from triton_runner._artifact.relaunch import of_call
-from triton_runner._base.ci_files import shown_path
-from triton_runner._base.errors import DiagnosticError, KernelTrap, is_of_library
-from triton_runner._code.carried import CARRYING, carried_to
-from triton_runner._code.chain import DOTS, REDUCTIONS
-from triton_runner._code.walk import reached
+from triton_runner._artifact.relaunch import of_call, pointed
+from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._kernel.dumps import accesses
-from triton_runner._kernel.dumps.accesses import Access, Elements, Launched
+from triton_runner._kernel.dumps.accesses import Elements
 from triton_runner._launch.launchers import Call
-from triton_runner._memory.arguments import host
+from triton_runner._memory.arguments import host, is_descriptor
+from triton_runner.verbs.verify import patterns
+from triton_runner.verbs.verify.element import Report, made_of
 
 COMPARE = ("equal", "allclose", "isclose")
 _SUBTRACT = ("sub", "__sub__", "subtract", "__rsub__", "rsub")
+_MEASURE = ("abs", "__abs__", "square", "norm")
+_FAR = 0.05  # of the largest element: no rounding is as large
 _MOST_BYTES = 1 << 28  # of the records of a launch
 _MOST_ELEMENTS = 1 << 20  # of an argument
 _SECONDS = 20.0
-_SHOWN = 4  # steps of a computation
+_KEPT_BYTES = 1 << 24  # of memory that the program itself may have given back
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """The place where two tensors differ, the first of which depends on these launches. is_compared: a
-    function that compares saw them; else they were subtracted, and it is where they differ most."""
+    function that compares saw them; else they were subtracted, and it is where they differ most. got, want:
+    the tensors; address: of the element in the first; is_measured: the program takes the size of their
+    difference."""
 
     numbers: frozenset
     index: tuple
-    shape: tuple
+    got: numpy.ndarray
+    want: numpy.ndarray
     address: int
     text: str
     is_compared: bool
+    is_measured: bool = False
 
 
 def difference(name: str, args, numbers: frozenset, options: dict) -> Difference | None:
@@ -55,9 +59,9 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     shape, count = tuple(args[0].shape), args[0].numel()
     if shape != tuple(args[1].shape) or not 0 < count <= _MOST_ELEMENTS or args[0].is_complex():
         return None
-    with torch._C.DisableTorchFunction():  # to look at a value is no use of it
-        got, want = (numpy.asarray(host(one.detach()), numpy.float64) for one in args[:2])
-        address = args[0].data_ptr()
+    got, want = map(_numbers_of, args[:2])
+    with torch._C.DisableTorchFunction():
+        first, steps = args[0].data_ptr(), [step * args[0].element_size() for step in args[0].stride()]
     with numpy.errstate(all="ignore"):
         if name in ("allclose", "isclose"):
             tolerances = dict(zip(("rtol", "atol", "equal_nan"), args[2:], strict=False)) | options
@@ -72,7 +76,8 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     text = f"{got[index]:.6g}, and is compared with {want[index]:.6g}"
     if name in COMPARE:
         text += f"; {int(where.sum()):,} of {count:,} elements differ"
-    return Difference(numbers, index, shape, address, text, name in COMPARE)
+    address = first + sum(i * step for i, step in zip(index, steps, strict=True))
+    return Difference(numbers, index, got, want, address, text, name in COMPARE)
 
 
 class Mismatch:
@@ -83,10 +88,15 @@ class Mismatch:
         self._last: Difference | None = None
 
     def launched(self, number: int, call: Call, written) -> None:
-        self._launches[number] = _Remembered(call, written)
+        self._launches.pop(number, None)
+        left = _KEPT_BYTES - sum(one.kept for one in self._launches.values())
+        self._launches[number] = _Remembered(call, written, left)
 
     def compared(self, name: str, args, numbers: frozenset, options: dict) -> None:
-        """A function of torch compares or subtracts tensors, one of which depends on launches."""
+        """A function of torch compares or subtracts tensors, one of which depends on launches, or takes the
+        size of such a difference."""
+        if name in _MEASURE and self._last is not None and _is_difference(args[0], self._last):
+            self._last = dataclasses.replace(self._last, is_measured=True)
         if name not in (*COMPARE, *_SUBTRACT) or (found := difference(name, args, numbers, options)) is None:
             return
         last = self._last  # what a message says of a comparison comes after it
@@ -98,26 +108,47 @@ class Mismatch:
         of = [one for one in self._launches.values() if one.kernel == kernel]
         return accesses.places(of[-1].stores(argument)) if of else ""
 
+    def measured(self) -> list[str]:
+        """Lines on the element where the program measures how far its result is from another tensor, and that
+        is farther than rounding."""
+        last = self._last
+        if last is None or not last.is_measured:
+            return []
+        with numpy.errstate(all="ignore"):
+            apart, size = numpy.abs(last.got - last.want).max(), numpy.abs(last.want).max()
+        return [] if apart <= _FAR * size else self.explained()
+
     def explained(self) -> list[str]:
         """Lines on the element, while the program's tensors are still there."""
         last = self._last
-        remembered = self._launches.get(max(last.numbers, default=-1)) if last is not None else None
-        if remembered is None:
+        if last is None:
             return []
+        numbers = sorted((n for n in last.numbers if n in self._launches), reverse=True)
         try:
-            return remembered.explained(last)
+            for find in (_Remembered.element, _Remembered.first_element):
+                for number in numbers:
+                    before = [self._launches[n] for n in numbers if n < number]
+                    if (at := find(self._launches[number], last)) is not None:
+                        return self._launches[number].explained(last, *at, before)
         except (KernelTrap, DiagnosticError):  # a launch that is not the same again
-            return []
+            pass
+        return []
 
 
 class _Remembered:
-    """A launch whose arguments are not kept alive. written: the names of those that it writes."""
+    """A launch that can be made again for as long as its arguments are there. written: the names of those
+    that it writes; left: how many bytes of arguments may be kept, which the program may have given back."""
 
-    def __init__(self, call: Call, written):
+    def __init__(self, call: Call, written, left: int):
         self._call = dataclasses.replace(
             call, again=_nothing, args=(), pairs=list, hooks=()
         )  # which all hold arguments
-        self._named = [(name, _reference(value)) for name, value in call.named]
+        behind = pointed(call)
+        tensors = [one for _, value in (*call.named, *behind) if (one := _tensor(value)) is not None]
+        size = sum(one.untyped_storage().nbytes() for one in tensors)
+        self.kept = size if size <= left else 0
+        self._named = [(name, _reference(value, bool(self.kept))) for name, value in call.named]
+        self._behind = [(name, _reference(value, True)) for name, value in behind if self.kept]
         self._written = written
 
     @property
@@ -128,25 +159,81 @@ class _Remembered:
         text = (getattr(self._call.kernel, "asm", None) or {}).get("ttir")
         return accesses.Accesses(text, self.kernel).writing(argument) if isinstance(text, str) else []
 
-    def explained(self, last: Difference) -> list[str]:
+    def _named_now(self) -> list:
         named = [(name, value()) for name, value in self._named]
-        if any(value is _GONE for _, value in named):
-            return []
-        call = dataclasses.replace(self._call, pairs=lambda: named)
-        tensors = {name: value for name, value in named if hasattr(value, "untyped_storage")}
-        elements = {
+        return [] if any(value is _GONE for _, value in named) else named
+
+    def _behind_now(self) -> list:
+        return [(name, value()) for name, value in self._behind]
+
+    def _elements(self) -> dict[str, Elements]:
+        tensors = [(name, _tensor(value)) for name, value in (*self._named_now(), *self._behind_now())]
+        return {
             name: Elements(name, tensor)
-            for name, tensor in tensors.items()
-            if tensor.numel() <= _MOST_ELEMENTS
+            for name, tensor in tensors
+            if tensor is not None and tensor.numel() <= _MOST_ELEMENTS
         }
-        launch = of_call(call)
+
+    def element(self, last: Difference) -> tuple | None:
+        """(argument, number) of the element that was compared: of an argument that the launch writes, or of a
+        copy of that."""
+        mine = {name: of for name, of in self._elements().items() if name in self._written}
+        for name, of in mine.items():
+            if of.holds(last.address) and (number := of.number(last.address)) is not None:
+                return name, number
+        values = {name: _tensor(value) for name, value in (*self._named_now(), *self._behind_now())}
+        flat = int(numpy.ravel_multi_index(last.index, last.got.shape)) if last.index else 0
+        for name in mine:
+            if values[name].numel() == last.got.size and _holds(values[name], last.got):
+                return name, flat
+        same = [name for name, of in mine.items() if of.shape == last.got.shape]
+        return (same[0], flat) if len(same) == 1 else None
+
+    def first_element(self, last: Difference) -> tuple | None:
+        """The first element of what the launch writes, where what is compared is computed of all of it."""
+        mine = [name for name, of in self._elements().items() if name in self._written and of.addresses.size]
+        return (mine[0], 0) if mine else None
+
+    def explained(self, last: Difference, name: str, number: int, before: list[_Remembered]) -> list[str]:
+        """Lines on an element of an argument. before: the launches before this one."""
+        call = dataclasses.replace(self._call, pairs=self._named_now)
+        launch = of_call(call, self._behind_now())
         found = []
 
         def record(kernel, grid, arguments, go, kernel_of) -> None:
             found.append(accesses.of_launch(launch, _MOST_BYTES, go))
 
         launch.run(launch.entry, record=record, timeout=_SECONDS)
-        return _Report(found[0], elements, last, self._written).lines() if found[0].is_whole else []
+        if not found[0].is_whole:
+            return []
+        elements = self._elements()
+        output = elements[name]
+        called = output.called(output.addresses[number])
+        if self.element(last) is None:
+            lines = [f"what differs is computed from {name}: it is {last.text}", f"  {called}:"]
+        else:
+            lines = [
+                f"{called} is {last.text}",
+                *(f"  {line}" for line in patterns.lines(last.got, last.want)),
+            ]
+        lines += [f"  {line}" for line in Report(found[0], elements).lines(output, number)]
+        return lines + [f"  {line}" for one in before for line in one.handed_on(elements, self._written)]
+
+    def handed_on(self, elements: dict[str, Elements], written):
+        """Lines on the arguments of a later launch that this one writes."""
+        for name, of in self._elements().items():
+            later = [one for other, one in elements.items() if other not in written and one.holds(of.start)]
+            if name in self._written and later:
+                places = [f"{accesses.places([op])}{made_of(op)}" for op in self.stores(name)]
+                yield f"{later[0].name} is what {self.kernel} writes: {', '.join(places)}".removesuffix(": ")
+
+
+def _is_difference(tensor, last: Difference) -> bool:
+    """Whether a tensor is what the two that were subtracted differ by."""
+    if not hasattr(tensor, "untyped_storage") or tuple(tensor.shape) != last.got.shape:
+        return False
+    apart = numpy.abs(last.got - last.want)
+    return numpy.allclose(numpy.abs(_numbers_of(tensor)), apart, rtol=1e-2, equal_nan=True)
 
 
 _GONE = object()
@@ -156,104 +243,36 @@ def _nothing(*args) -> None:
     """Stands for a launch that nobody makes again."""
 
 
-def _reference(value):
-    """Returns what gives the value while something else holds it, and _GONE then."""
+def _tensor(value):
+    """The tensor that an argument is, or that its descriptor is of; None for anything else."""
+    value = value.base if is_descriptor(value) else value
+    return value if hasattr(value, "untyped_storage") else None
+
+
+def _reference(value, is_kept: bool):
+    """Returns what gives the value, and _GONE where it is gone. is_kept: its memory stays."""
     if not hasattr(value, "untyped_storage"):
         return lambda: value
+    if is_kept:
+        import torch
+
+        with (
+            torch._C.DisableTorchFunction()
+        ):  # another tensor: who looks whether it is the only owner is right
+            alias = value.detach()
+        return lambda: alias
     weak = weakref.ref(value)
     return lambda: weak() if weak() is not None else _GONE
 
 
-class _Report:
-    """The lines on one launch."""
-
-    def __init__(self, launch: Launched, elements: dict[str, Elements], last: Difference, written):
-        self._launch, self._elements, self._last, self._written = launch, elements, last, written
-
-    def lines(self) -> list[str]:
-        output = self._output()
-        if output is None:
-            return []
-        number = int(numpy.ravel_multi_index(self._last.index, output.shape)) if output.shape else 0
-        address = output.addresses[number]
-        lines = [f"{output.called(address)} is {self._last.text}"]
-        writes = [one for one in self._launch.accesses if one.writes]
-        mine = [one for one in writes if (one.addresses[one.active] == address).any()]
-        if mine:
-            lines.append(f"  {mine[-1].place}, writes it{self._made_of(mine[-1])}")
-        else:
-            lines.append(f"  no program of {self._launch.kernel} writes it; {self._share(output, writes)}")
-        return lines + [f"  {line}" for line in self._unread(output)]
-
-    def _output(self) -> Elements | None:
-        """The argument that the compared tensor is, or was copied from."""
-        mine = [one for name, one in self._elements.items() if name in self._written]
-        same = [one for one in mine if one.shape == self._last.shape]
-        return next(
-            (one for one in same if one.holds(self._last.address)), same[0] if len(same) == 1 else None
-        )
-
-    def _touched(self, of: Elements, those: list[Access]) -> numpy.ndarray:
-        parts = [one.addresses[one.active].reshape(-1) for one in those]
-        return (
-            numpy.isin(of.addresses, numpy.concatenate(parts))
-            if parts
-            else numpy.zeros(of.addresses.shape, bool)
-        )
-
-    def _share(self, of: Elements, writes: list[Access]) -> str:
-        touched = self._touched(of, writes)
-        mine = [one for one in writes if numpy.isin(one.addresses[one.active], of.addresses).any()]
-        places = accesses.places(one.op for one in mine)
-        return (
-            f"{int(touched.sum()):,} of {touched.size:,} elements of {of.name} are written, by {places}"
-            * bool(mine)
-        )
-
-    def _unread(self, output: Elements):
-        """A line for each argument that is read in part."""
-        reads = [one for one in self._launch.accesses if one.reads]
-        for of in self._elements.values():
-            touched = self._touched(of, reads)
-            if of is output or touched.all() or not touched.any():
-                continue
-            first = of.called(of.addresses[int(numpy.argmin(touched))])
-            mine = [one for one in reads if numpy.isin(one.addresses[one.active], of.addresses).any()]
-            yield (
-                f"{int((~touched).sum()):,} of {touched.size:,} elements of {of.name} are read by no "
-                f"program, the first is {first}: {accesses.places(one.op for one in mine)}"
-            )
-
-    def _made_of(self, write: Access) -> str:
-        """The reductions and products that the stored value is made of, the last first."""
-        value = write.op.operands[2 if write.op.name == "tt.atomic_cas" else 1]
-        ops = [one.op for one in reached([value], _before_value) if one.op is not None]
-        steps = dict.fromkeys(map(_step, sorted(ops, key=lambda op: -_location(op).line)))
-        steps.pop("", None)
-        return f"; it is made of {', '.join([*steps][:_SHOWN])}" if steps else ""
+def _holds(tensor, values: numpy.ndarray) -> bool:
+    """Whether a tensor has these values, in the order of its shape."""
+    return numpy.array_equal(_numbers_of(tensor).reshape(-1), values.reshape(-1), equal_nan=True)
 
 
-def _before_value(value):
-    op = value.op
-    if op is None or op.name in CARRYING:
-        return [*carried_to(value)]
-    return [] if op.does("loads") else op.operands
+def _numbers_of(tensor) -> numpy.ndarray:
+    """The elements of a tensor; to look at them is no use of it."""
+    import torch
 
-
-def _location(op):
-    """The line of the program that an op is of: functions of Triton are called there."""
-    location = op.location
-    while is_of_library(location.file) and location.caller is not None:
-        location = location.caller
-    return location
-
-
-def _step(op) -> str:
-    place = f"at {shown_path(_location(op).file)}:{_location(op).line}"
-    kind = str(op.results[0].type.element or op.results[0].type) if op.results else ""
-    narrow = f", in {kind}" if kind in ("f16", "bf16") else ""
-    if op.name in REDUCTIONS:
-        return f"{op.name} along axis {op.attr('axis').value} {place}{narrow}"
-    if op.name in DOTS:
-        return f"{op.name} {place}{narrow}"
-    return ""
+    with torch._C.DisableTorchFunction():
+        return numpy.asarray(host(tensor.detach()), numpy.float64)

@@ -11,6 +11,7 @@ import os
 import sys
 
 from triton_runner import _settings
+from triton_runner._artifact.relaunch import pointed
 from triton_runner._kernel.cases import severity
 from triton_runner._kernel.cases.results import Judged, Left
 from triton_runner._kernel.compiling import failures
@@ -138,6 +139,8 @@ class Judging:
                 program, list(arguments), is_module, pretend_cuda, explained=self._explained
             )
             found = uninit.finish()
+            if ended.status == 0:
+                self._differs = self._mismatch.measured()
         self._selection.judged = unwritten.added(
             self._selection.judged, found, self._how.strict, self._mismatch.stores
         )
@@ -202,7 +205,7 @@ def unfinished(name: str, told: list, status: int, signal: str, strict: bool) ->
 
 def follow(watching: comparisons.Comparisons, judged: Judged, call: Call, number: int) -> None:
     """Follows what a launch wrote: the arguments that its judgement saw change, or all if it saw none."""
-    arrays = dict(call.named)
+    arrays = {**dict(call.named), **dict(pointed(call))}
     written = [arrays[name] for name in judged.written if name in arrays] or [*arrays.values()]
     watching.wrote(written, {number} | watching.of(arrays.values()))
 

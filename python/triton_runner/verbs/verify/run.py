@@ -13,7 +13,7 @@ from collections.abc import Callable
 from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
-from triton_runner._artifact.relaunch import of_call
+from triton_runner._artifact.relaunch import of_call, pointed
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
@@ -38,6 +38,7 @@ _nothing = lambda text: None  # noqa: E731
 _UNCHECKED = (
     "nothing here checks the result: assert what the program prints, or use --reference FILE:FUNCTION"
 )
+_FAR = "the program measures how far its result is from another tensor, which is not near:"
 _INTERRUPTED = 130
 # The exit status of each verdict, and with strict.
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
@@ -193,7 +194,9 @@ class Verdict:
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
             lines = [f"the program's {by} gave False, and the program ignored it" for by in differed]
-            return [*lines, f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED]
+            lines.append(f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED)
+            differs = self.program.differs if self.program is not None else ()
+            return [*lines, *([_FAR, *differs] if differs else [])]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
             for one in self._all("unknown") for run in one.not_run[:1]
@@ -206,9 +209,8 @@ class Verdict:
         )  # fmt: skip
         if faults:
             return [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
-        agreeing = [one for one in self.judged if one.verdict in ("right", NO_FAULT)]
-        if len(agreeing) < len(self.judged):
-            return []
+        if any(one.verdict not in ("right", NO_FAULT) for one in self.judged):
+            return [*self.program.differs]
         same = "every level gives the same, and no check finds a fault"
         if self.program.is_expectation:
             same += ": the kernel, and not the compiler, computes what the program does not expect"
@@ -236,7 +238,9 @@ class Judge:
 
     def of_call(self, call: Call) -> Judged:
         """The verdict on a launch that is about to run."""
-        return self.of_launch(of_call(call), launchers.constants_of(getattr(call.kernel, "src", None)))
+        return self.of_launch(
+            of_call(call, pointed(call)), launchers.constants_of(getattr(call.kernel, "src", None))
+        )
 
     def of_launch(self, launch, constants=None) -> Judged:
         """The verdict on a launch. constants: of its kernel, by parameter."""
