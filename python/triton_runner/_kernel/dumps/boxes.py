@@ -69,7 +69,7 @@ def box_of(op, arguments: dict) -> Box | None:
 
 
 def descriptor_of(value, arguments: dict) -> Descriptor | None:
-    """What a descriptor was made of; None where a loop or a branch chooses it."""
+    """Returns how a descriptor was made; None where a loop or a branch chooses it."""
     if value.op is not None:
         if value.op.name != _MAKES:
             return None

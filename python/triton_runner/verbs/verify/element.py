@@ -30,7 +30,7 @@ class Report:
         self._reads = [one for one in launch.accesses if one.reads]
 
     def lines(self, output: Elements, number: int) -> list[str]:
-        """What becomes of the element with this number of an argument, and which elements nothing reads."""
+        """Follows the element with this number of an argument, and names elements that nothing reads."""
         address = output.addresses[number]
         mine = [one for one in self._writes if (one.addresses[one.active] == address).any()]
         if not mine:
@@ -146,7 +146,7 @@ class Report:
 
 
 def _nodes(write: Access, address: int) -> list[Node]:
-    """What the value of one element that a program writes is made of."""
+    """Finds the values that one element that a program writes is made of."""
     value = write.op.operands[2 if write.op.name == "tt.atomic_cas" else 1]
     at = numpy.argwhere(write.active & (write.addresses == address))
     part = tuple(at[-1].tolist()) if len(at) else ()

@@ -132,6 +132,8 @@ class Mismatch:
                         return self._launches[number].explained(last, *at, before)
         except (KernelTrap, DiagnosticError):  # a launch that is not the same again
             pass
+        except Exception as error:  # the verdict does not depend on what explains it
+            return [f"the element cannot be followed: {type(error).__name__}: {error}"]
         return []
 
 

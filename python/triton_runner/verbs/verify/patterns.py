@@ -10,7 +10,7 @@ _CLOSE = 2e-3  # rounding of 16 bits, relative
 
 
 def lines(got: numpy.ndarray, want: numpy.ndarray) -> list[str]:
-    """What is true of all elements that differ by more than rounding."""
+    """Says what is true of all elements that differ by more than rounding."""
     with numpy.errstate(all="ignore"):
         size = numpy.nanmax(numpy.abs(numpy.where(numpy.isfinite(want), want, 0)), initial=0.0)
         where = ~numpy.isclose(got, want, rtol=_CLOSE, atol=_CLOSE * size, equal_nan=True)
