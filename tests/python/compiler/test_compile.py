@@ -127,7 +127,7 @@ BAD = [
     ({"constexprs": {}}, "parameter 'BLOCK' has no value"),
     ({"signature": "*fp32, *fp32, *fp32, i32, 8, 9", "constexprs": {}}, "6 entries for 5 parameters"),
     ({"constexprs": {"BLOCK": 64, "block": 1}}, "no parameter 'block'"),
-    ({"signature": "float33, *fp32, *fp32, i32"}, "'float33', which is neither a type nor a constant"),
+    ({"signature": "float33, *fp32, *fp32, i32"}, "there is no element type 'float33'"),
     ({"signature": "*fp32:8, *fp32, *fp32, i32"}, "hint :8 is neither :16 nor :1"),
     ({"signature": {"x": "constexpr"}}, "'x' is a constexpr without a value"),
     ({"options": {"num_warp": 4}}, "no compile option 'num_warp'"),
