@@ -31,10 +31,11 @@ class Overlap {
   bool ok() const { return ok_; }
   int64_t piece() const { return piece_; }  // all rings' buffers of one number
   // By the op that allocates the ring; `first` and `step` count its buffers.
-  const Spacing* of(const ir::Op* ring) const {
+  const Spacing* of(const ir::Op* ring) const& {
     const auto found = rings_.find(ring);
     return found == rings_.end() ? nullptr : &found->second;
   }
+  const Spacing* of(const ir::Op*) && = delete;  // the answer would outlive what it points into
 
  private:
   static int64_t up(int64_t value, int64_t to) { return to ? (value + to - 1) / to * to : value; }
@@ -156,7 +157,8 @@ Spacing spacing_of(Lowering& l, const ir::Value* v) {
   const ir::Op* spec = ring ? origin(ring->operand(0)) : nullptr;
   const ir::Op* overlap = spec ? overlap_of(*spec) : nullptr;
   if (!overlap) return {};
-  const Spacing* found = Overlap(l, *overlap, overlap->operand(1)).of(ring);
+  Overlap arranged(l, *overlap, overlap->operand(1));
+  const Spacing* found = arranged.of(ring);
   return found ? *found : Spacing{};
 }
 
