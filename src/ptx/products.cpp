@@ -93,7 +93,8 @@ class Products {
 
  private:
   int64_t groups_left(const Instruction& in) const {
-    return in.operands.empty() ? 0 : in.operands[0].integer;
+    constexpr int64_t kMost = int64_t{1} << 31;  // no kernel has so many
+    return in.operands.empty() ? 0 : std::clamp<int64_t>(in.operands[0].integer, 0, kMost);
   }
   bool same_d(uint32_t a, uint32_t b) const { return chain_.at(a) == chain_.at(b); }
 

@@ -1,6 +1,8 @@
 // cp.async and its groups. PTX ISA 9.7.9.25.3, 9.7.13.15.17.
 #include "async/copy.h"
 
+#include <algorithm>
+
 #include "front/ptx/addresses.h"
 #include "front/ptx/async.h"
 
@@ -38,7 +40,7 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
 bool lower_wait(Lowering& l, const ptx::Instruction& in, Handler wait) {
   int64_t n = 0;
   if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
-  return l.emit(wait, {.small = static_cast<uint32_t>(n)});
+  return l.emit(wait, {.small = static_cast<uint32_t>(std::clamp<int64_t>(n, 0, UINT32_MAX))});
 }
 
 bool lower_cp(Lowering& l, const ptx::Instruction& in) {
