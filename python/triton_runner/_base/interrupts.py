@@ -112,8 +112,8 @@ def leave() -> None:
     if _watch is None:
         say()
         return
-    _watch.came, _watch.gentle = True, False
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second signal changes nothing, whoever set a handler
+    _watch.came, _watch.gentle = True, False  # a second signal changes nothing,
+    signal.signal(signal.SIGINT, _watch.handle)  # whoever has set a handler
     atexit._run_exitfuncs()
     end()
 

@@ -3,11 +3,10 @@ grouped products and optimizers of many tensors take. A kernel writes to them, a
 
 from __future__ import annotations
 
-import gc
 import sys
 import weakref
 
-from triton_runner._memory.registry import storage_of
+from triton_runner._memory.registry import living, storage_of
 
 _MOST = 1 << 14  # addresses in a table
 _LOWEST = 1 << 16  # no smaller number is an address
@@ -68,8 +67,8 @@ def _found(torch, wanted: dict) -> list[tuple]:
 def _live(torch, addresses: set) -> dict:
     """The tensors by address, which a walk over all that lives meets."""
     found: dict = {}
-    for candidate in gc.get_objects():
-        if not issubclass(type(candidate), torch.Tensor) or storage_of(candidate) is None:
+    for candidate in living(torch.Tensor):
+        if storage_of(candidate) is None:
             continue
         address = candidate.data_ptr()
         if address in addresses and (address not in found or found[address].numel() < candidate.numel()):

@@ -185,14 +185,17 @@ def _meet_held(value) -> None:
             return
 
 
+def living(*kinds):
+    """Walks over all objects of these classes that the collector knows."""
+    return (candidate for candidate in gc.get_objects() if issubclass(type(candidate), kinds))
+
+
 def _meet_tensors() -> None:
     torch = sys.modules.get("torch")
     if torch is None:
         return
-    kinds = (torch.Tensor, torch.UntypedStorage)
-    for candidate in gc.get_objects():
-        if issubclass(type(candidate), kinds):
-            _meet(candidate)
+    for candidate in living(torch.Tensor, torch.UntypedStorage):
+        _meet(candidate)
 
 
 def _meet_arrays() -> None:

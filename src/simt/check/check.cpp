@@ -54,6 +54,9 @@ Checks::Checks(const Launch& launch)
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       overflow_(launch.options->checks & exec::kCheckOverflow),
+      has_narrow_(race_ && std::ranges::any_of(
+                               launch.code->sources,
+                               [](const Source& source) { return source.scope != Source::Scope::kAll; })),
       unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
 
@@ -73,9 +76,7 @@ void Checks::begin(const Cluster& cluster) {
     for (uint32_t i = 0; i < std::min<size_t>(launch_.code->reserved_shared, cells.size()); i++)
       cells[i].defined = true;
   s.named.resize(16 * cluster.ctas.size());
-  const auto is_narrow = [](const Source& source) { return source.scope != Source::Scope::kAll; };
-  if (race_ && std::ranges::any_of(launch_.code->sources, is_narrow))
-    s.narrow = std::vector<machine::Released>(1 + cluster.ctas.size());
+  if (has_narrow_) s.narrow = std::vector<machine::Released>(1 + cluster.ctas.size());
 }
 
 Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }

@@ -222,6 +222,7 @@ class Checks {
 
   const Launch& launch_;
   const bool uninit_, race_, nan_, inf_, zero_division_, overflow_;
+  const bool has_narrow_;                   // atomics of another scope than the widest, for the race check
   std::vector<machine::Integer> integers_;  // operands of the current instruction, three a lane
   std::vector<uint64_t> places_;            // of what it moves, by lane
   machine::MeantToWrap meant_;

@@ -246,10 +246,11 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
                   [&](machine::Released& released) { released.publish(address, warp, serial_); });
     s.published = true;
   } else if (is_strong) {
-    if (write)
-      each_released(x, s, source.scope, [&](machine::Released& released) {
-        released.publish(address, s.fenced_of(warp), serial_);
-      });
+    if (write) {
+      const machine::Agent fenced = s.fenced_of(warp);
+      each_released(x, s, source.scope,
+                    [&](machine::Released& released) { released.publish(address, fenced, serial_); });
+    }
   } else if (!write) {
     global_records_[mine].time = kUnderWay;
     reading_ = mine;

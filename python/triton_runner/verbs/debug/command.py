@@ -79,7 +79,7 @@ def debug_command(
     with os.fdopen(os.dup(1), "w") as out, _settings.using(target=target), prints_aside(as_json):
         main, recording = MainThread(), Recording(record) if record else None
         session = Session(what, level or "", kernel, at or None, check, main.start)
-        with CtrlC(session, goes_on=not (lines or commands)):
+        with CtrlC(session):
             status = main.serve(
                 lambda: terminal.main(session, [*lines, *commands], out, as_json, main.read, recording)
             )

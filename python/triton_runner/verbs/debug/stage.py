@@ -123,13 +123,14 @@ class _Command:
     """A command that a thread is about to answer."""
 
     thread: int
+    goes_on: bool  # after Ctrl-C, as a person types the commands
     is_interrupted: bool = False
 
 
 @contextlib.contextmanager
-def at_work(session):
+def at_work(session, goes_on: bool):
     """While this thread answers a command, which Ctrl-C interrupts."""
-    session.at_work = _Command(threading.get_ident())
+    session.at_work = _Command(threading.get_ident(), goes_on)
     try:
         yield
     finally:
@@ -140,12 +141,12 @@ class CtrlC:
     """Ctrl-C while the program runs. The first one stops the launch, and says so; the second one, where
     nothing has stopped since, ends the process. While the program stands, it is a KeyboardInterrupt in the
     command that is at work (compare runs other launches). Where that does not end in time, since a compiler
-    has to return first, the process is ended; goes_on: by the second one, as a person types the commands.
-    Python writes each signal to a socket at once, even while the main thread is in a launch, and
+    has to return first, the process is ended, by the second one if a person types the commands. Python
+    writes each signal to a socket at once, even while the main thread is in a launch, and
     whichever handler the program sets."""
 
-    def __init__(self, session, goes_on: bool):
-        self._session, self._stops, self._goes_on = session, 0, goes_on
+    def __init__(self, session):
+        self._session, self._stops = session, 0
         self._pressed = 0  # since the last stop
 
     def __enter__(self):
@@ -193,6 +194,6 @@ class CtrlC:
         time.sleep(interrupts.GRACE)
         if self._session.at_work is not command or self._is_running():
             return
-        if not self._goes_on:
+        if not command.goes_on:
             interrupts.end()
         print(_STOPPING_COMMAND, file=sys.stderr, flush=True)

@@ -83,7 +83,7 @@ class Terminal(MachineCommands, ValueCommands):
         try:
             name = commands.named(word, self._commands)
             self._last = line if name in _REPEATED else ""
-            with stage.at_work(self.session):
+            with stage.at_work(self.session, self.is_typed):
                 return self._commands[name](f"/{style} {rest}" if style else rest.strip())
         except DiagnosticError as error:
             self.has_failed = True

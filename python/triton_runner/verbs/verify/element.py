@@ -151,13 +151,18 @@ def _nodes(write: Access, address: int) -> list[Node]:
     at = numpy.argwhere(write.active & (write.addresses == address))
     part = tuple(at[-1].tolist()) if len(at) else ()
     shape = tuple(value.type.shape or ())
-    return [*reached([Node(value, part if len(part) == len(shape) else (None,) * len(shape))], sources)]
+    return _chain(value, part if len(part) == len(shape) else (None,) * len(shape))
 
 
 def made_of(op) -> str:
     """The steps by which what a store writes is made."""
     value = op.operands[1]
-    return _steps([*reached([Node(value, (None,) * len(value.type.shape or ()))], sources)])
+    return _steps(_chain(value, (None,) * len(value.type.shape or ())))
+
+
+def _chain(value, part: tuple) -> list[Node]:
+    """Returns the values that a part of a value is made of."""
+    return [*reached([Node(value, part)], sources)]
 
 
 def _load_of(value):

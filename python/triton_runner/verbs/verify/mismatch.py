@@ -145,12 +145,12 @@ class _Remembered:
         self._call = dataclasses.replace(
             call, again=_nothing, args=(), pairs=list, hooks=()
         )  # which all hold arguments
-        behind = pointed(call)
-        tensors = [one for _, value in (*call.named, *behind) if (one := _tensor(value)) is not None]
+        addressed = pointed(call)
+        tensors = [one for _, value in (*call.named, *addressed) if (one := _tensor(value)) is not None]
         size = sum(one.untyped_storage().nbytes() for one in tensors)
         self.kept = size if size <= left else 0
         self._named = [(name, _reference(value, bool(self.kept))) for name, value in call.named]
-        self._behind = [(name, _reference(value, True)) for name, value in behind if self.kept]
+        self._pointed = [(name, _reference(value, True)) for name, value in addressed if self.kept]
         self._written = written
 
     @property
@@ -165,11 +165,11 @@ class _Remembered:
         named = [(name, value()) for name, value in self._named]
         return [] if any(value is _GONE for _, value in named) else named
 
-    def _behind_now(self) -> list:
-        return [(name, value()) for name, value in self._behind]
+    def _pointed_now(self) -> list:
+        return [(name, value()) for name, value in self._pointed]
 
     def _elements(self) -> dict[str, Elements]:
-        tensors = [(name, _tensor(value)) for name, value in (*self._named_now(), *self._behind_now())]
+        tensors = [(name, _tensor(value)) for name, value in (*self._named_now(), *self._pointed_now())]
         return {
             name: Elements(name, tensor)
             for name, tensor in tensors
@@ -183,7 +183,7 @@ class _Remembered:
         for name, of in mine.items():
             if of.holds(last.address) and (number := of.number(last.address)) is not None:
                 return name, number
-        values = {name: _tensor(value) for name, value in (*self._named_now(), *self._behind_now())}
+        values = {name: _tensor(value) for name, value in (*self._named_now(), *self._pointed_now())}
         flat = int(numpy.ravel_multi_index(last.index, last.got.shape)) if last.index else 0
         for name in mine:
             if values[name].numel() == last.got.size and _holds(values[name], last.got):
@@ -199,7 +199,7 @@ class _Remembered:
     def explained(self, last: Difference, name: str, number: int, before: list[_Remembered]) -> list[str]:
         """Lines on an element of an argument. before: the launches before this one."""
         call = dataclasses.replace(self._call, pairs=self._named_now)
-        launch = of_call(call, self._behind_now())
+        launch = of_call(call, self._pointed_now())
         found = []
 
         def record(kernel, grid, arguments, go, kernel_of) -> None:
@@ -258,10 +258,8 @@ def _reference(value, is_kept: bool):
     if is_kept:
         import torch
 
-        with (
-            torch._C.DisableTorchFunction()
-        ):  # another tensor: who looks whether it is the only owner is right
-            alias = value.detach()
+        with torch._C.DisableTorchFunction():
+            alias = value.detach()  # another tensor, so that the program still owns its own alone
         return lambda: alias
     weak = weakref.ref(value)
     return lambda: weak() if weak() is not None else _GONE
@@ -273,7 +271,7 @@ def _holds(tensor, values: numpy.ndarray) -> bool:
 
 
 def _numbers_of(tensor) -> numpy.ndarray:
-    """The elements of a tensor; to look at them is no use of it."""
+    """Returns the elements of a tensor, without marking it as used."""
     import torch
 
     with torch._C.DisableTorchFunction():
