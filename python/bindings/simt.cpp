@@ -62,8 +62,18 @@ void init_simt(nb::module_& m) {
       "options"_a = nb::dict(),
       "Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints "
       "for them; the rest is as for load_simt.");
-  m.def("max_shared_bytes", &simt::max_shared_bytes, "capability"_a,
-        "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
+  m.def(
+      "load_amdgcn",
+      [](std::string text, const std::string& filename, const std::string& name, const nb::list& params,
+         const nb::dict& given) {
+        const simt::LoadOptions options = load_options(params, given);
+        return SharedKernel(
+            without_gil([&] { return simt::load_amdgcn(std::move(text), name, options, filename); }));
+      },
+      "text"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
+      "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for load_simt.");
+  m.def("max_shared_bytes", &simt::max_shared_bytes, "target"_a,
+        "Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.");
   m.def(
       "write_tensor_map",
       [](uint64_t out, uint64_t address, std::vector<int64_t> shape, std::vector<int64_t> box,

@@ -15,7 +15,7 @@ find_dependency(Threads)
 include("${CMAKE_CURRENT_LIST_DIR}/triton_runnerTargets.cmake")
 ]])
 write_basic_package_version_file(${libraries}/triton_runnerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(TARGETS base num exec ir layout machine tile lanes ptx sass simt artifact probe device launch deploy triton_runner
+install(TARGETS base num exec ir layout machine tile lanes ptx sass amdgcn simt artifact probe device launch deploy triton_runner
   EXPORT triton_runnerTargets
   ARCHIVE DESTINATION lib/triton_runner COMPONENT cpp ${in_wheel})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/triton_runner DESTINATION include COMPONENT cpp ${in_wheel})

@@ -56,8 +56,15 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
                                                        const LoadOptions& options = {},
                                                        const std::string& filename = "<cubin>");
 
-// Shared memory that a block of this compute capability (90, ...) may ask for, in bytes. CUDA programming
-// guide, technical specifications per compute capability.
-uint32_t max_shared_bytes(int capability);
+// Kernel `name` of a text of AMD's machine code as LLVM writes it (its only one where empty). Level "amdgcn". Parameters, where the
+// options name none: pointers, and integers, in whose place a launch may give a float. Errors, of the text at its line: malformed
+// text, no such kernel, an instruction that the engine does not execute.
+base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name = "",
+                                                        const LoadOptions& options = {},
+                                                        const std::string& filename = "<amdgcn>");
+
+// Shared memory that a block of this target ("cuda:90", "hip:gfx942") may ask for, in bytes. CUDA programming guide, technical
+// specifications per compute capability; AMD's instruction set architectures ("LDS").
+uint32_t max_shared_bytes(const std::string& target);
 
 }  // namespace triton_runner::simt

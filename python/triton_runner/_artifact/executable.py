@@ -10,7 +10,7 @@ from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.onward import compile_artifact
 from triton_runner._artifact.reading import Artifact, compile_options
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS, ON_CPU, is_above, levels_of
+from triton_runner._base.levels import LEVELS, ON_CPU, executed, is_above, levels_of
 from triton_runner._base.recent import Recent
 from triton_runner._base.releases import RELEASES, Release, installed, is_known, release_of
 from triton_runner._launch import gpu_driver, native, simt
@@ -71,12 +71,11 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
             f"level {level!r} is not executed on the CPU",
             f"the CPU executes {', '.join(ON_CPU)}",
         )
-    level = LEVELS[level].runs_as or level
+    level = executed(level, target or _settings.DEFAULT_TARGET)
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
-        if LEVELS[level].engine == "simt":
-            devices.check_simt_target(target, artifact.level)
+        devices.check_level_of(target, level)
         asm |= compile_artifact(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
     # Without Triton TTIR and TTGIR run all the same.

@@ -18,7 +18,7 @@ from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.reading import Artifact, compile_options, describe
 from triton_runner._base.errors import KernelTrap
-from triton_runner._base.levels import EXECUTED, LEVELS, MLIR, binary_level, is_above, levels_of
+from triton_runner._base.levels import EXECUTED, LEVELS, MLIR, binary_level, executed, is_above, levels_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
 from triton_runner._launch.launchers import Call, axes_of, unseen
@@ -81,10 +81,10 @@ class Relaunch:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Those that run, from its entry on: LLIR does as the PTX that it becomes."""
+        """Those that run, from its entry on: LLIR does as what it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
         there += ["cubin"] * (self.assembled and "ptx" in there)
-        first = "ptx" if self.entry == "llir" else self.entry
+        first = executed(self.entry, self.target)
         return tuple(level for level in there if level == first or is_above(first, level))
 
     @functools.cached_property

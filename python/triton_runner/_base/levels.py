@@ -16,7 +16,7 @@ class Level:
 
     backends: the backends of Triton whose kernels pass through it.
     engine: what runs it on the CPU: "tile", "simt", or "" where only a GPU does.
-    runs_as: the level that the engine is given, where that is another one.
+    lowered: whether the engine is given what the text becomes: the next text of its target (executed()).
     when_named: whether the CPU runs it only where somebody asks for it by name.
     pattern: what stands in a text of this level and in none of a level above it; "" of a binary level.
     """
@@ -24,7 +24,7 @@ class Level:
     name: str
     backends: tuple[str, ...] = ("cuda", "hip")
     engine: str = ""
-    runs_as: str = ""
+    lowered: bool = False
     when_named: bool = False
     pattern: str = ""
 
@@ -38,9 +38,9 @@ class Level:
 _ROWS = (
     Level("ttir", engine="tile", pattern=r"tt\.func"),
     Level("ttgir", engine="tile", pattern=r'"(?:ttg|triton_gpu)\.'),
-    Level("llir", engine="simt", runs_as="ptx", pattern=r"^; ModuleID|^target triple"),
+    Level("llir", engine="simt", lowered=True, pattern=r"^; ModuleID|^target triple"),
     Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
-    Level("amdgcn", ("hip",), pattern=r"^\s*\.amdgcn_target"),
+    Level("amdgcn", ("hip",), engine="simt", pattern=r"^\s*\.amdgcn_target"),
     Level("cubin", ("cuda",), engine="simt", when_named=True),
     Level("hsaco", ("hip",)),
 )
@@ -50,7 +50,7 @@ GLIR = "glir"
 ENDINGS = (*LEVELS, GLIR)  # of the names of files that hold a level
 HOLDERS = ("fatbin", "so", "o")  # of those of files that hold cubins
 ON_CPU = tuple(level.name for level in _ROWS if level.engine)
-EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.runs_as or level.when_named))
+EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.lowered or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
 
 
@@ -78,6 +78,13 @@ def levels_below(target: str, level: str) -> tuple[str, ...]:
     """The levels that compilation for a target reaches from `level`."""
     levels = levels_of(target)
     return levels[levels.index(level) + 1 :] if level in levels else ()
+
+
+def executed(level: str, target: str) -> str:
+    """The level that the CPU is given where `level` of a target was asked for: of LLIR the PTX or the AMDGCN."""
+    if level not in LEVELS or not LEVELS[level].lowered:
+        return level
+    return next(below for below in levels_below(target, level) if LEVELS[below].is_text)
 
 
 def binary_level(target: str) -> str:

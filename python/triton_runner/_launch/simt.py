@@ -1,4 +1,4 @@
-"""PTX and machine code on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT
+"""PTX, AMDGCN and machine code on the CPU: an artifact, or what Triton compiled for a launch, as a kernel of the SIMT
 engine."""
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from triton_runner import _core, _settings
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
+from triton_runner._base.levels import level_of_text
 from triton_runner._base.releases import installed
 from triton_runner._launch.native import Executor, launch_options
 
@@ -21,16 +22,21 @@ def contracts(metadata: dict) -> bool:
     return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
 
 
+def _level_of(source: str | bytes) -> str:
+    return level_of_text(source) if isinstance(source, str) else "cubin"
+
+
 def _loaded(source: str | bytes, filename: str, name: str, params: list, options: dict) -> _core.Kernel:
-    """The kernel of a PTX text or of a cubin's bytes. Machine code is read from its listing, with the
-    lines of the PTX and of the program where the cubin has them."""
+    """The kernel of a text of PTX or AMDGCN, or of a cubin's bytes. Machine code is read from its listing,
+    with the lines of the PTX and of the program where the cubin has them."""
     if isinstance(source, str):
-        return _core.load_simt(source, filename, name, params, options)
+        load = _core.load_amdgcn if _level_of(source) == "amdgcn" else _core.load_simt
+        return load(source, filename, name, params, options)
     return _core.load_cubin(source, tools.listing(source), filename, name, params, options)
 
 
 def executor(source: str | bytes, filename: str, description: dict, block=None, cluster=None) -> Executor:
-    """A PTX text or a cubin on the SIMT engine, lowered when it is first launched."""
+    """A text of PTX or AMDGCN, or a cubin, on the SIMT engine, lowered when it is first launched."""
 
     def mode() -> int:
         return contracts(description.get("metadata") or {})
@@ -38,7 +44,7 @@ def executor(source: str | bytes, filename: str, description: dict, block=None, 
     def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
         return _loaded(source, filename, name, params, {**options, "contract": mode()})
 
-    says_block = isinstance(source, str) and ".reqntid" in source
+    says_block = isinstance(source, str) and (".reqntid" in source or ".amdgpu_metadata" in source)
     return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
 
@@ -62,9 +68,9 @@ def params_of(signature) -> list:
 
 
 def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> _core.Kernel:
-    """The kernel of a PTX text or a cubin that the installed Triton compiled; signature: (name, type) of its
+    """The kernel of a text or a cubin that the installed Triton compiled; signature: (name, type) of its
     parameters, metadata: what Triton's stages said of it."""
-    level = "ptx" if isinstance(source, str) else "cubin"
+    level = _level_of(source)
     filename = f"{name}.{level}"
     metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))
     d = _core.artifact.describe(source, level, name, metadata_text, filename)

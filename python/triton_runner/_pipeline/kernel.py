@@ -151,7 +151,7 @@ def _make_class(base):
 
         def _check_shared(self):
             """As Triton does: autotuning goes on without a configuration that the target cannot hold."""
-            limit = _core.max_shared_bytes(int(compiled_for(self.runner_metadata).split(":")[1]))
+            limit = _core.max_shared_bytes(compiled_for(self.runner_metadata))
             if self.runner_metadata.shared > limit:
                 raise OutOfResources(self.runner_metadata.shared, limit, "shared memory")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triton_runner import _settings
 from triton_runner._base import commands as shell_commands
-from triton_runner._base.levels import LEVELS
+from triton_runner._base.levels import executed
 
 DEBUGGED = ("ttir", "ttgir", "ptx", "cubin")
 
@@ -16,7 +16,7 @@ def look(words: list[str], settings: dict, *others) -> list[str]:
     """The note that says which command stops at a trap: of a program or file with its arguments, launched
     with these settings. None where the debugger lacks one of them, or another option that was given."""
     level = _settings.current().level or ""
-    level = LEVELS[level].runs_as or level if level else ""
+    level = executed(level, settings.get("target") or _settings.DEFAULT_TARGET)
     if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
         return []
     if level and level not in DEBUGGED:

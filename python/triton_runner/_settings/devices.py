@@ -7,7 +7,7 @@ import os
 
 from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import LEVELS, ON_CPU
+from triton_runner._base.levels import LEVELS, ON_CPU, executed, levels_of
 from triton_runner._settings import messages
 from triton_runner._worker.spelling import option
 
@@ -86,15 +86,15 @@ def cpu_target() -> tuple[str, str]:
             f"the CPU executes {', '.join(ON_CPU)}; the other levels run on a GPU",
         )
     target = settings.target or _settings.DEFAULT_TARGET
-    if LEVELS[level].engine == "simt":
-        check_simt_target(target, level)
-    return target, LEVELS[level].runs_as or level
+    check_level_of(target, level)
+    return target, executed(level, target)
 
 
-def check_simt_target(target: str, level: str) -> None:
-    """The SIMT engine executes PTX and cubins, which only CUDA targets have."""
-    if target and not target.startswith("cuda:"):
+def check_level_of(target: str, level: str) -> None:
+    """What the SIMT engine executes belongs to a target: PTX and cubins to CUDA's, AMDGCN to AMD's."""
+    if LEVELS[level].engine == "simt" and target and level not in levels_of(target):
         raise fail(
-            f"{target} has no level ptx, and {level} of it is not executed on the CPU",
-            "on the CPU, run its ttir or ttgir, or choose a CUDA target",
+            f"{target} has no level {level}",
+            f"the levels of {target} that the CPU executes: "
+            f"{', '.join(name for name in levels_of(target) if name in ON_CPU)}",
         )

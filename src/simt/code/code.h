@@ -98,7 +98,7 @@ struct Code : Target {
   std::vector<Parameter> params;
   uint32_t param_bytes = 0;
   // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
-  void (*begin_parameters)(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) = nullptr;
+  std::function<void(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out)> begin_parameters;
   uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
   // Writes what a block finds in them that is not 0; null: nothing is.
   void (*begin_reserved)(uint32_t rank, std::byte* out) = nullptr;

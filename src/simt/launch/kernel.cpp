@@ -4,6 +4,7 @@
 #include <triton_runner/simt/simt.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/pool.h>
@@ -216,7 +217,7 @@ class SimtKernel final : public exec::Kernel {
   }
 
   base::Result<uint32_t> shared_bytes(const exec::LaunchOptions& options) const {
-    const uint32_t most = max_shared_bytes(code_.capability);
+    const uint32_t most = max_shared_bytes(code_.target);
     int64_t dynamic = options.shared_bytes >= 0 ? options.shared_bytes : shared_bytes_;
     if (dynamic < 0) dynamic = code_.dynamic_shared ? most - code_.static_shared : 0;
     if (dynamic + code_.static_shared > most)
@@ -234,7 +235,9 @@ class SimtKernel final : public exec::Kernel {
 
 }  // namespace
 
-uint32_t max_shared_bytes(int capability) {
+uint32_t max_shared_bytes(const std::string& target) {
+  if (target.starts_with("hip:")) return target == "hip:gfx950" ? 160 << 10 : 64 << 10;
+  const int capability = std::atoi(target.c_str() + std::min<size_t>(target.size(), 5));
   switch (capability) {
     case 75:
       return 64 << 10;

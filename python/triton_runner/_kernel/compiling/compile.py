@@ -19,7 +19,7 @@ from triton_runner._settings import devices, messages
 from triton_runner._worker import child, job
 from triton_runner._worker.spelling import listed, option
 
-_RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
+_RUN_ORDER = {"cpu": ("ptx", "amdgcn", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
 
 class Compilation:

@@ -60,10 +60,7 @@ class Before:
 def check_shared(name: str, before: Before, made: Compiled) -> None:
     """Refuses stores that need more shared memory than the device has."""
     after = made.shared() or 0
-    kind, arch = made.target.split(":")
-    if kind != "cuda" or not arch.isdigit():
-        return
-    limit = _core.max_shared_bytes(int(arch))
+    limit = _core.max_shared_bytes(made.target)
     if after > limit:
         raise fail(
             f"kernel '{name}' with the stores of this dump needs {after} bytes of shared memory, the device "

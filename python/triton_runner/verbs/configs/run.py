@@ -138,7 +138,7 @@ def _too_much(launch: Relaunch) -> str:
     if not launch.target.startswith("cuda:"):
         return ""
     launch.texts["ptx"]  # its compilation says how much it is
-    needs, limit = launch.metadata.get("shared", 0), _core.max_shared_bytes(int(launch.target[5:]))
+    needs, limit = launch.metadata.get("shared", 0), _core.max_shared_bytes(launch.target)
     return f"{needs:,} bytes of shared memory; {launch.target} has {limit:,}" if needs > limit else ""
 
 

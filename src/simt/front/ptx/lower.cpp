@@ -250,11 +250,11 @@ bool Lowering::lower_variables() {
   if (code.dynamic_shared)
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
   for (SharedVariable& v : code.shared_variables) v.at = std::min(v.at, code.static_shared);
-  if (code.static_shared > max_shared_bytes(code.capability))
+  if (code.static_shared > max_shared_bytes(code.target))
     return error(entry.offset, "the kernel declares " + std::to_string(code.static_shared) +
                                    " bytes of shared memory; a block of sm_" +
                                    std::to_string(code.capability) + " has at most " +
-                                   std::to_string(max_shared_bytes(code.capability)));
+                                   std::to_string(max_shared_bytes(code.target)));
   auto place_global = [&](const ptx::Variable& v) {
     if (v.space != ptx::Space::kGlobal && v.space != ptx::Space::kConst) return;
     if (v.is_extern || v.bytes == 0) return;

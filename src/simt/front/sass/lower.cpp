@@ -263,10 +263,10 @@ void SassLowering::resolve_jumps() {
 // Variables of global memory at addresses of their own, and these where the cubin wants them. Of functions that the driver
 // has, vprintf and __assertfail are known.
 bool SassLowering::fits() {
-  if (kernel.shared_bytes > max_shared_bytes(code.capability))
+  if (kernel.shared_bytes > max_shared_bytes(code.target))
     return error("the kernel has " + std::to_string(kernel.shared_bytes) +
                  " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
-                 " has at most " + std::to_string(max_shared_bytes(code.capability)));
+                 " has at most " + std::to_string(max_shared_bytes(code.target)));
   if (kernel.local_bytes > kMaxLocalBytes)
     return error("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
                  std::to_string(kMaxLocalBytes) + " may be");

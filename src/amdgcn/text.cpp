@@ -1,0 +1,418 @@
+// The reader of AMDGCN: a line is a label, a directive or an instruction. The kernel descriptor follows the code, and the
+// metadata (YAML) with the arguments comes last.
+#include <triton_runner/amdgcn/text.h>
+
+#include <charconv>
+#include <list>
+#include <set>
+
+#include <triton_runner/amdgcn/opcode.h>
+#include <triton_runner/base/text.h>
+#include <triton_runner/base/try.h>
+
+namespace triton_runner::amdgcn {
+namespace {
+
+constexpr uint32_t kMaxRegisters = 32;  // of one operand
+
+std::string_view trimmed(std::string_view s) {
+  const size_t from = s.find_first_not_of(" \t\r");
+  if (from == std::string_view::npos) return {};
+  return s.substr(from, s.find_last_not_of(" \t\r") - from + 1);
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::string_view take_word(std::string_view& text) {
+  const size_t end = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view word = text.substr(0, end);
+  text = trimmed(text.substr(end));
+  return word;
+}
+
+// All of the text is a number, in base 10 or, after 0x, 16.
+bool read_integer(std::string_view text, int64_t* out) {
+  const bool negative = take(text, "-");
+  const int base = take(text, "0x") ? 16 : 10;
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return false;
+  *out = static_cast<int64_t>(negative ? 0 - value : value);
+  return true;
+}
+
+bool read_float(std::string_view text, double* out) {
+  if (text.find('.') == std::string_view::npos) return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+struct Named {
+  std::string_view name;
+  uint32_t index, count;
+};
+constexpr Named kNamed[] = {{"vcc", kVccLo, 2},       {"vcc_lo", kVccLo, 1},   {"vcc_hi", kVccHi, 1},
+                            {"exec", kExecLo, 2},     {"exec_lo", kExecLo, 1}, {"exec_hi", kExecHi, 1},
+                            {"m0", kM0, 1},           {"null", kNull, 2}};
+
+// "v1" or "v[2:3]" behind its letter.
+bool read_register(std::string_view text, Operand& o) {
+  for (const Named& n : kNamed)
+    if (text == n.name)
+      return o.kind = OperandKind::kScalar, o.index = n.index, o.count = n.count, true;
+  const uint32_t base = take(text, "ttmp") ? 108 : 0;
+  if (base) {
+    o.kind = OperandKind::kScalar;
+  } else {
+    if (text.empty()) return false;
+    const size_t letter = std::string_view("vas").find(text[0]);
+    if (letter == std::string_view::npos) return false;
+    o.kind = static_cast<OperandKind>(letter);
+    text.remove_prefix(1);
+  }
+  int64_t first = 0, last = 0;
+  if (take(text, "[")) {
+    if (!text.ends_with("]")) return false;
+    text.remove_suffix(1);
+    const size_t colon = text.find(':');
+    if (!read_integer(text.substr(0, colon), &first)) return false;
+    last = first;
+    if (colon != std::string_view::npos && !read_integer(text.substr(colon + 1), &last)) return false;
+  } else {
+    if (text.empty() || !base::is_digit(text[0]) || !read_integer(text, &first)) return false;
+    last = first;
+  }
+  const int64_t limit = o.kind == OperandKind::kScalar ? (base ? 16 : 106) : 512;
+  if (first < 0 || last < first || last >= limit || last - first >= kMaxRegisters) return false;
+  o.index = base + static_cast<uint32_t>(first);
+  o.count = static_cast<uint32_t>(last - first + 1);
+  return true;
+}
+
+Operand read_operand(std::string_view text) {
+  Operand o;
+  o.text = text;
+  double number = 0;
+  if (read_integer(text, &o.integer)) return o.kind = OperandKind::kInteger, o;
+  if (read_float(text, &number)) return o.kind = OperandKind::kFloat, o.number = number, o;
+  o.negated = take(text, "-") || (text.starts_with("neg(") && text.ends_with(")"));
+  if (text.starts_with("neg(")) text = text.substr(4, text.size() - 5);
+  if (text.size() > 2 && text.starts_with("|") && text.ends_with("|")) {
+    o.absolute = true;
+    text = text.substr(1, text.size() - 2);
+  } else if (text.starts_with("abs(") && text.ends_with(")")) {
+    o.absolute = true;
+    text = text.substr(4, text.size() - 5);
+  }
+  o.text = text;
+  if (read_integer(text, &o.integer)) return o.kind = OperandKind::kInteger, o;
+  if (text.starts_with("v") && (text.ends_with(".l") || text.ends_with(".h"))) {
+    o.half = text.ends_with(".h") ? 1 : 0;
+    text.remove_suffix(2);
+  }
+  read_register(text, o);
+  return o;
+}
+
+// The end of the operand that the text begins with: a comma outside of brackets.
+size_t operand_end(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[' || text[i] == '(') ++depth;
+    if (text[i] == ']' || text[i] == ')') --depth;
+    if (text[i] == ',' && depth <= 0) return i;
+  }
+  return text.size();
+}
+
+class ParsedModule final : public Module {
+ public:
+  ParsedModule(std::string text, std::string filename)
+      : text_(std::move(text)), filename_(std::move(filename)) {}
+  std::string_view text() const override { return text_; }
+  const std::string& filename() const override { return filename_; }
+  std::string_view target() const override { return target_; }
+  const std::vector<Kernel>& kernels() const override { return kernels_; }
+
+  base::Status read() {
+    if (text_.size() > UINT32_MAX / 2) return base::failure(filename_ + ": the text is too large");
+    find_kernels();
+    if (kernels_.empty())
+      return base::failure(filename_ + ": no kernel is in this text", {"a kernel has a block .amdhsa_kernel"});
+    const std::string_view all = text_;
+    for (size_t at = 0; at < all.size();) {
+      const size_t end = std::min(all.find('\n', at), all.size());
+      TRY(read_line(all.substr(at, end - at)));
+      at = end + 1;
+    }
+    for (Kernel& k : kernels_) {
+      if (k.body.empty())
+        return diagnostic(offset_of(k.name), "kernel '" + std::string(k.name) + "' has no instructions");
+      append_functions(k);
+    }
+    return base::success();
+  }
+
+ private:
+  uint32_t offset_of(std::string_view part) const { return static_cast<uint32_t>(part.data() - text_.data()); }
+
+  // Functions are called by their names: s_add_u32 s0, s0, f@rel32@lo+4.
+  void append_functions(Kernel& k) const {
+    for (size_t i = 0; i < k.body.size(); ++i)
+      for (size_t n = 0; n < k.body[i].operands.size(); ++n) {
+        const std::string_view text = k.body[i].operands[n].text;
+        const auto found = functions_.find(text.substr(0, text.find('@')));
+        if (found == functions_.end() || k.labels.contains(found->first)) continue;
+        const auto start = static_cast<uint32_t>(k.body.size());
+        k.labels[found->first] = start;
+        for (const auto& [label, at] : found->second.labels) k.labels[label] = start + at;
+        k.body.insert(k.body.end(), found->second.body.begin(), found->second.body.end());
+      }
+  }
+
+  void find_kernels() {
+    const std::string_view all = text_;
+    constexpr std::string_view kMark = ".amdhsa_kernel ";
+    for (size_t at = all.find(kMark); at != std::string_view::npos; at = all.find(kMark, at + 1)) {
+      const size_t from = at + kMark.size();
+      Kernel k;
+      k.name = trimmed(all.substr(from, all.find('\n', from) - from));
+      if (!by_name_.try_emplace(k.name, kernels_.size()).second) continue;
+      kernels_.push_back(std::move(k));
+    }
+  }
+
+  base::Status read_line(std::string_view line) {
+    if (in_metadata_) return read_metadata(line), base::success();
+    std::string_view text = trimmed(line.substr(0, comment_at(line)));
+    if (text.empty()) return base::success();
+    if (text.ends_with(":") && text.find_first_of(" \t\"") == std::string_view::npos)
+      return read_label(text.substr(0, text.size() - 1)), base::success();
+    if (text[0] == '.') return read_directive(text), base::success();
+    if (open_ == nullptr) return base::success();
+    const size_t two = text.find(" :: ");
+    TRY(read_instruction(trimmed(text.substr(0, two))));
+    if (two == std::string_view::npos) return base::success();
+    TRY(read_instruction(trimmed(text.substr(two + 4))));
+    open_->body.back().is_second = true;
+    return base::success();
+  }
+
+  static size_t comment_at(std::string_view line) {
+    bool quoted = false;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '"') quoted = !quoted;
+      if (line[i] == ';' && !quoted) return i;
+      if (line[i] == '/' && i + 1 < line.size() && line[i + 1] == '/' && !quoted) return i;
+    }
+    return line.size();
+  }
+
+  void read_label(std::string_view label) {
+    if (const auto found = by_name_.find(label); found != by_name_.end()) {
+      open_ = &kernels_[found->second];
+      if (!open_->body.empty()) open_ = nullptr;  // it was there already
+      place_ = {};
+    } else if (is_function_.contains(label)) {
+      open_ = &functions_[label];
+      if (!open_->body.empty()) open_ = nullptr;
+      place_ = {};
+    } else if (label.starts_with(".Lfunc_end")) {
+      open_ = nullptr;
+    } else if (open_) {
+      open_->labels[label] = static_cast<uint32_t>(open_->body.size());
+    }
+  }
+
+  void read_directive(std::string_view text) {
+    const std::string_view name = take_word(text);
+    if (name == ".amdgcn_target") {
+      const size_t at = text.find("gfx");
+      if (at != std::string_view::npos) {
+        target_ = text.substr(at, text.find_first_of(":\"", at) - at);
+        // ELF's name of the machine ends with it, and features follow a colon: "amdgcn-amd-amdhsa--gfx942:xnack-".
+        if (const size_t last = target_.rfind("gfx"); last != 0) target_.remove_prefix(last);
+      }
+    } else if (name == ".amdhsa_kernel") {
+      described_ = &kernels_[by_name_.at(text)];
+    } else if (name == ".end_amdhsa_kernel") {
+      described_ = nullptr;
+    } else if (name == ".amdgpu_metadata") {
+      in_metadata_ = true;
+    } else if (described_ && name.starts_with(".amdhsa_")) {
+      int64_t value = 0;
+      if (read_integer(text, &value)) described_->directives[name.substr(8)] = value;
+    } else if (name == ".type" && text.ends_with(",@function")) {
+      is_function_.insert(text.substr(0, text.find(',')));
+    } else if (name == ".file") {
+      read_file(text);
+    } else if (name == ".loc") {
+      int64_t numbers[3] = {};
+      for (int64_t& n : numbers)
+        if (!read_integer(take_word(text), &n)) return;
+      const auto file = files_.find(numbers[0]);
+      if (numbers[1] > 0) place_ = {file == files_.end() ? std::string_view() : file->second,
+                                    static_cast<uint32_t>(numbers[1]), static_cast<uint32_t>(numbers[2])};
+    }
+  }
+
+  // 1 "/folder" "kernel.py"
+  void read_file(std::string_view text) {
+    int64_t number = 0;
+    if (!read_integer(take_word(text), &number)) return;
+    std::string parts[2];
+    size_t n = 0;
+    for (; n < 2; ++n) {
+      const size_t from = text.find('"');
+      const size_t to = from == std::string_view::npos ? from : text.find('"', from + 1);
+      if (to == std::string_view::npos) break;
+      parts[n] = std::string(text.substr(from + 1, to - from - 1));
+      text.remove_prefix(to + 1);
+    }
+    if (n == 0) return;
+    names_.push_back(n == 1 || parts[1].starts_with("/") ? parts[n - 1] : parts[0] + "/" + parts[1]);
+    files_[number] = names_.back();
+  }
+
+  base::Status read_instruction(std::string_view text) {
+    Instruction in;
+    in.offset = offset_of(text);
+    in.length = static_cast<uint32_t>(text.size());
+    in.place = place_;
+    in.spelling = in.name = take_word(text);
+    const std::pair<std::string_view, Instruction::Encoding> kSuffixes[] = {
+        {"_e32", Instruction::kPlain}, {"_e64_dpp", Instruction::kDpp}, {"_e64", Instruction::kE64},
+        {"_dpp8", Instruction::kDpp},  {"_dpp", Instruction::kDpp},     {"_sdwa", Instruction::kSdwa}};
+    for (const auto& [suffix, encoding] : kSuffixes)
+      if (in.name.ends_with(suffix)) {
+        in.name.remove_suffix(suffix.size());
+        in.encoding = encoding;
+        break;
+      }
+    std::string single;  // v_dual_mov_b32
+    if (in.name.starts_with("v_dual_")) single = "v_" + std::string(in.name.substr(7));
+    in.row = row_of(single.empty() ? in.name : single);
+    while (!text.empty()) {
+      const size_t end = operand_end(text);
+      std::string_view piece = trimmed(text.substr(0, end));
+      text = end < text.size() ? trimmed(text.substr(end + 1)) : std::string_view();
+      if (piece.empty()) return diagnostic(in.offset, "an operand is missing", {std::string(in.spelling)});
+      // Modifiers follow the last operand, and stand alone where there is none.
+      if (!piece.starts_with("instid") && !in.name.starts_with("s_wait")) {
+        const std::string_view all = piece;
+        std::string_view rest = piece;
+        piece = take_word(rest);
+        if (!text.empty() && !rest.empty())
+          return diagnostic(offset_of(all), "'" + std::string(all) + "' is not one operand");
+        if (text.empty()) read_modifiers(in, rest);
+      }
+      in.operands.push_back(read_operand(piece));
+      if (in.operands.size() > 16) return diagnostic(in.offset, "an instruction with more than 16 operands");
+    }
+    open_->body.push_back(std::move(in));
+    return base::success();
+  }
+
+  static void read_modifiers(Instruction& in, std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view word = take_word(text);
+      const size_t colon = word.find(':');
+      in.modifiers.push_back({word.substr(0, colon), colon == std::string_view::npos
+                                                         ? std::string_view()
+                                                         : word.substr(colon + 1)});
+    }
+  }
+
+  // A list of kernels, each with a list `.args:`; what else it says stands one level up.
+  void read_metadata(std::string_view line) {
+    std::string_view text = trimmed(line);
+    if (text == ".end_amdgpu_metadata") return static_cast<void>(in_metadata_ = false);
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (indent == 2 && text.starts_with("- ")) said_ = {};
+    const bool begins = take(text, "- ");
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return;
+    const std::string_view key = text.substr(0, colon), value = trimmed(text.substr(colon + 1));
+    int64_t number = 0;
+    read_integer(value, &number);
+    if (indent > 4) {
+      if (begins) said_.parameters.emplace_back();
+      if (said_.parameters.empty()) return;
+      Parameter& p = said_.parameters.back();
+      if (key == ".offset") p.offset = static_cast<uint32_t>(number);
+      if (key == ".size") p.bytes = static_cast<uint32_t>(number);
+      if (key == ".value_kind") p.is_pointer = value == "global_buffer";
+      // The kind is the last of what an argument says.
+      if (key == ".value_kind" && value.starts_with("hidden_")) {
+        said_.hidden.push_back({value.substr(7), p.offset, p.bytes});
+        said_.parameters.pop_back();
+      }
+      return;
+    }
+    if (key == ".kernarg_segment_size") said_.kernarg_bytes = static_cast<uint32_t>(number);
+    if (key == ".max_flat_workgroup_size") said_.threads = static_cast<uint32_t>(number);
+    if (key == ".name") said_.name = value;
+    const auto found = by_name_.find(said_.name);
+    if (found == by_name_.end()) return;
+    Kernel& k = kernels_[found->second];
+    k.parameters = said_.parameters;
+    k.hidden = said_.hidden;
+    k.kernarg_bytes = said_.kernarg_bytes;
+    k.threads = std::max(k.threads, said_.threads);
+  }
+
+  std::string text_, filename_;
+  std::string_view target_;
+  std::vector<Kernel> kernels_;
+  std::map<std::string_view, size_t> by_name_;
+  std::map<std::string_view, Kernel> functions_;  // that are not kernels
+  std::set<std::string_view> is_function_;
+  Kernel *open_ = nullptr, *described_ = nullptr;
+  Kernel said_;
+  bool in_metadata_ = false;
+  Place place_;
+  std::map<int64_t, std::string_view> files_;
+  std::list<std::string> names_;
+};
+
+}  // namespace
+
+const Modifier* Instruction::find(std::string_view modifier) const {
+  for (const Modifier& m : modifiers)
+    if (m.name == modifier) return &m;
+  return nullptr;
+}
+
+int64_t Instruction::number(std::string_view modifier, int64_t otherwise) const {
+  int64_t out = 0;
+  const Modifier* m = find(modifier);
+  return m && read_integer(m->value, &out) ? out : otherwise;
+}
+
+int64_t Instruction::number_at(std::string_view modifier, size_t k, int64_t otherwise) const {
+  const Modifier* m = find(modifier);
+  if (!m || !m->value.starts_with("[") || !m->value.ends_with("]")) return otherwise;
+  std::string_view list = m->value.substr(1, m->value.size() - 2);
+  for (; k > 0 && !list.empty(); --k) list.remove_prefix(std::min(list.find(',') + 1, list.size()));
+  int64_t out = 0;
+  return read_integer(trimmed(list.substr(0, list.find(','))), &out) ? out : otherwise;
+}
+
+base::Location Module::location(uint32_t offset) const { return lines_.locate(text(), offset, filename()); }
+
+base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
+                                    std::vector<std::string> notes) const {
+  return lines_.diagnostic(text(), offset, filename(), std::move(message), std::move(notes));
+}
+
+base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string filename) {
+  auto module = std::make_shared<ParsedModule>(std::move(text), std::move(filename));
+  TRY(module->read());
+  return std::shared_ptr<const Module>(std::move(module));
+}
+
+}  // namespace triton_runner::amdgcn

@@ -1,0 +1,250 @@
+// Does over lanes what only AMD's instructions ask for: masks, halves, pairs, and lanes that read each other.
+#include "front/amdgcn/handlers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace triton_runner::simt::amd {
+namespace {
+
+// Bit i: whether byte i of 32 is set (0 or -1 each).
+uint32_t bits_of(const int8_t* p) {
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, p + 8 * i, 8);
+    out |= static_cast<uint32_t>((eight & 0x8040201008040201) * 0x0101010101010101 >> 56) << (8 * i);
+  }
+  return out;
+}
+
+void fill(uint32_t* d, uint32_t n, uint32_t value) { std::fill_n(d, n, value); }
+
+uint32_t width_of(const Lanes& l) { return exec_of(const_cast<Lanes&>(l)).code().width; }
+
+}  // namespace
+
+void pack_mask(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l);
+  const int8_t *a = l.reg<int8_t>(in.a), *b = l.reg<int8_t>(in.b);
+  for (uint32_t w = 0; w < l.count; w += width)
+    for (uint32_t half = 0; half < width / 32; ++half) {
+      const uint32_t at = w + 32 * half;
+      fill(l.reg<uint32_t>(half ? in.e : in.d) + w, width, bits_of(a + at) & bits_of(b + at));
+    }
+}
+
+void unpack_mask(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l);
+  int8_t* d = l.reg<int8_t>(in.d);
+  for (uint32_t w = 0; w < l.count; w += width)
+    for (uint32_t half = 0; half < width / 32; ++half) {
+      const uint32_t bits = l.reg<uint32_t>(half ? in.b : in.a)[w];
+      int8_t* to = d + w + 32 * half;
+      if (bits == 0 || bits == ~0u) {
+        std::memset(to, bits ? -1 : 0, 32);
+        continue;
+      }
+      for (uint32_t i = 0; i < 32; ++i) to[i] = static_cast<int8_t>(-static_cast<int>(bits >> i & 1));
+    }
+}
+
+void is_zero(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l);
+  for (uint32_t w = 0; w < l.count; w += width) {
+    const uint32_t bits = l.reg<uint32_t>(in.a)[w] | (width == 64 ? l.reg<uint32_t>(in.b)[w] : 0);
+    std::memset(l.reg<int8_t>(in.d) + w, (bits == 0) != (in.imm != 0) ? -1 : 0, width);
+  }
+}
+
+void join(Lanes& l, const Operands& in) {
+  const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b);
+  uint64_t* d = l.reg<uint64_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = a[i] | uint64_t{b[i]} << 32;
+}
+
+void part(Lanes& l, const Operands& in) {
+  const uint64_t* a = l.reg<uint64_t>(in.a);
+  uint32_t *d = l.reg<uint32_t>(in.d), *e = l.reg<uint32_t>(in.e);
+  if (!l.mask) {
+    for (uint32_t i = 0; i < l.count; ++i) {
+      d[i] = static_cast<uint32_t>(a[i]);
+      e[i] = static_cast<uint32_t>(a[i] >> 32);
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.mask[i]) {
+      d[i] = static_cast<uint32_t>(a[i]);
+      e[i] = static_cast<uint32_t>(a[i] >> 32);
+    }
+}
+
+void take_half(Lanes& l, const Operands& in) {
+  const uint32_t *a = l.reg<uint32_t>(in.a), shift = 16 * in.small;
+  uint16_t* d = l.reg<uint16_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<uint16_t>(a[i] >> shift);
+}
+
+void put_half(Lanes& l, const Operands& in) {
+  const uint16_t* a = l.reg<uint16_t>(in.a);
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  const uint32_t shift = 16 * in.small, kept = in.imm ? 0 : 0xffff0000u >> shift;
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.on(i)) d[i] = (d[i] & kept) | static_cast<uint32_t>(a[i]) << shift;
+}
+
+void take_bytes(Lanes& l, const Operands& in) {
+  const uint32_t* a = l.reg<uint32_t>(in.a);
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  const uint32_t unused = 32 - static_cast<uint32_t>(in.imm & 255);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    const uint32_t up = a[i] >> in.small << unused;
+    d[i] = in.imm >> 8 ? static_cast<uint32_t>(static_cast<int32_t>(up) >> unused) : up >> unused;
+  }
+}
+
+void give_all(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
+  const int8_t* b = l.reg<int8_t>(in.b);
+  for (uint32_t w = 0; w < l.count; w += width) {
+    const auto* first = static_cast<const int8_t*>(std::memchr(b + w, -1, width));
+    const uint32_t lane = first ? static_cast<uint32_t>(first - b) : w;
+    fill(l.reg<uint32_t>(in.d) + w, width, a[lane]);
+  }
+}
+
+void give_lane(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
+  for (uint32_t w = 0; w < l.count; w += width)
+    fill(l.reg<uint32_t>(in.d) + w, width, a[w + l.reg<uint32_t>(in.b)[w] % width]);
+}
+
+void put_lane(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
+  for (uint32_t w = 0; w < l.count; w += width)
+    l.reg<uint32_t>(in.d)[w + l.reg<uint32_t>(in.b)[w] % width] = a[w];
+}
+
+namespace {
+
+struct From {
+  int32_t lane;
+  bool valid;
+};
+
+From dpp_from(const Dpp& p, int32_t lane, int32_t width) {
+  const int32_t row = lane & ~15, in_row = lane & 15, n = static_cast<int32_t>(p.value);
+  switch (p.kind) {
+    case Dpp::kQuad:
+      return {(lane & ~3) | (n >> (2 * (lane & 3)) & 3), true};
+    case Dpp::kRowShl:
+      return {lane + n, in_row + n < 16};
+    case Dpp::kRowShr:
+      return {lane - n, in_row >= n};
+    case Dpp::kRowRor:
+      return {row | ((in_row - n) & 15), true};
+    case Dpp::kWaveShl1:
+      return {lane + 1, lane + 1 < width};
+    case Dpp::kWaveRol1:
+      return {(lane + 1) % width, true};
+    case Dpp::kWaveShr1:
+      return {lane - 1, lane > 0};
+    case Dpp::kWaveRor1:
+      return {(lane + width - 1) % width, true};
+    case Dpp::kMirror:
+      return {row | (15 - in_row), true};
+    case Dpp::kHalfMirror:
+      return {(lane & ~7) | (7 - (lane & 7)), true};
+    case Dpp::kBroadcast15:
+      return {row - 1, row > 0};
+    case Dpp::kBroadcast31:
+      return {31, lane >= 32};
+    case Dpp::kShare:
+    case Dpp::kNewBroadcast:
+      return {row | n, true};
+    case Dpp::kXmask:
+      return {row | ((in_row ^ n) & 15), true};
+    case Dpp::kEight:
+      return {(lane & ~7) | (n >> (3 * (lane & 7)) & 7), true};
+  }
+  return {lane, true};
+}
+
+}  // namespace
+
+void run_dpp(Exec& x, const Operands& in, const Dpp& plan) {
+  const auto width = static_cast<int32_t>(x.code().width);
+  const uint32_t* a = x.reg<uint32_t>(in.a);
+  uint32_t* d = x.reg<uint32_t>(in.d);
+  const int8_t* on = x.reg<int8_t>(in.c);
+  int8_t* valid = x.reg<int8_t>(in.e);
+  for (uint32_t w = 0; w < x.count; w += static_cast<uint32_t>(width))
+    for (int32_t lane = 0; lane < width; ++lane) {
+      const uint32_t i = w + static_cast<uint32_t>(lane);
+      From from = dpp_from(plan, lane, width);
+      const bool rows = (plan.rows >> (lane / 16) & 1) && (plan.banks >> (lane / 4 % 4) & 1);
+      const bool there = from.valid && on[w + static_cast<uint32_t>(from.lane)];
+      d[i] = there ? a[w + static_cast<uint32_t>(from.lane)] : 0;
+      valid[i] = rows && (there || plan.bound) ? -1 : 0;
+    }
+}
+
+void run_permute(Exec& x, const Operands& in) {
+  const uint32_t width = x.code().width, *a = x.reg<uint32_t>(in.a), *b = x.reg<uint32_t>(in.b);
+  const int8_t* on = x.reg<int8_t>(in.c);
+  uint32_t* d = x.reg<uint32_t>(in.d);
+  uint32_t out[64];
+  for (uint32_t w = 0; w < x.count; w += width) {
+    std::fill_n(out, 64, 0u);
+    for (uint32_t i = 0; i < width; ++i) {
+      if (!on[w + i]) continue;
+      const uint32_t other = (b[w + i] + static_cast<uint32_t>(in.imm)) / 4 % width;
+      if (in.small)
+        out[other] = a[w + i];
+      else
+        out[i] = on[w + other] ? a[w + other] : 0;
+    }
+    for (uint32_t i = 0; i < width; ++i)
+      if (on[w + i]) d[w + i] = out[i];
+  }
+}
+
+void run_swizzle(Exec& x, const Operands& in) {
+  const uint32_t width = x.code().width, *a = x.reg<uint32_t>(in.a);
+  const auto offset = static_cast<uint32_t>(in.imm);
+  const int8_t* on = x.reg<int8_t>(in.c);
+  uint32_t* d = x.reg<uint32_t>(in.d);
+  uint32_t out[64];
+  for (uint32_t w = 0; w < x.count; w += width) {
+    for (uint32_t i = 0; i < width; ++i) {
+      uint32_t from = 0;
+      if (offset >> 14 == 3) {  // rotate within 32 lanes
+        const uint32_t kept = offset & 31, by = offset >> 5 & 31;
+        from = (i & ~31u) | (i & kept) | ((offset >> 10 & 1 ? i - by : i + by) & ~kept & 31);
+      } else if (offset >> 15) {  // within four lanes
+        from = (i & ~3u) | (offset >> (2 * (i & 3)) & 3);
+      } else {  // and, or, xor of the lane in 32
+        from = (i & ~31u) | (((i & 31 & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+      }
+      out[i] = on[w + from] ? a[w + from] : 0;
+    }
+    for (uint32_t i = 0; i < width; ++i)
+      if (on[w + i]) d[w + i] = out[i];
+  }
+}
+
+void count_below(Lanes& l, const Operands& in) {
+  const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b);
+  uint32_t* d = l.reg<uint32_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i)) continue;
+    const uint32_t lane = i % width;
+    const uint64_t below = (uint64_t{1} << lane) - 1;
+    const auto bits = static_cast<uint32_t>(in.small ? below >> 32 : below);
+    d[i] = static_cast<uint32_t>(std::popcount(a[i] & bits)) + b[i];
+  }
+}
+
+}  // namespace triton_runner::simt::amd

@@ -1,0 +1,54 @@
+// Does over lanes what only AMD's instructions ask for: masks with a bit a lane, halves, pairs, and lanes that read each other.
+#pragma once
+#include "state/exec.h"
+
+namespace triton_runner::simt::amd {
+
+// small: lanes of a wavefront, where a handler needs them.
+void pack_mask(Lanes& l, const Operands& in);    // d, e (none in wave32): a bit a lane of the predicate a, where b holds
+void unpack_mask(Lanes& l, const Operands& in);  // d, a predicate: the bits of a and b
+void is_zero(Lanes& l, const Operands& in);      // d, a predicate: the mask a, b is zero; imm: it is not
+void join(Lanes& l, const Operands& in);         // d, 64 bits: a, and above it b
+void part(Lanes& l, const Operands& in);         // d, e: the lower and the upper half of a
+void take_half(Lanes& l, const Operands& in);    // d, 16 bits: the half `small` of a
+void put_half(Lanes& l, const Operands& in);     // the half `small` of d is a; imm: the other is zero
+void take_bytes(Lanes& l, const Operands& in);   // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
+void give_all(Lanes& l, const Operands& in);     // d: of a the first thread that is on in the predicate b, for its wavefront
+void give_lane(Lanes& l, const Operands& in);    // d: of a the lane that b says
+void put_lane(Lanes& l, const Operands& in);     // of d the lane that b says is a
+
+// d: a of another lane of the wavefront, as the control word says; e, a predicate: there is one, and rows and banks are on.
+// Without `bound` a lane without a source is off.
+struct Dpp {
+  enum Kind : uint8_t {
+    kQuad,
+    kRowShl,
+    kRowShr,
+    kRowRor,
+    kWaveShl1,
+    kWaveRol1,
+    kWaveShr1,
+    kWaveRor1,
+    kMirror,
+    kHalfMirror,
+    kBroadcast15,
+    kBroadcast31,
+    kShare,
+    kXmask,
+    kNewBroadcast,
+    kEight
+  } kind;
+  uint32_t value, rows = 15, banks = 15;
+  bool bound = false;
+};
+void run_dpp(Exec& x, const Operands& in, const Dpp& plan);
+
+// d: a of lane (b + imm) / 4 % width, 0 where that is off (ds_bpermute); small 1: a goes to that lane (ds_permute). c: EXEC.
+void run_permute(Exec& x, const Operands& in);
+// d: a of another lane, as ds_swizzle's offset `imm` says. c: EXEC.
+void run_swizzle(Exec& x, const Operands& in);
+
+// d: the number of bits of a below this lane, in the lower (small 0) or the upper half of the wavefront, plus b.
+void count_below(Lanes& l, const Operands& in);
+
+}  // namespace triton_runner::simt::amd

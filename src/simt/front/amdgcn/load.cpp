@@ -1,0 +1,52 @@
+// simt::load_amdgcn: AMD's machine code as a Kernel.
+#include <triton_runner/base/try.h>
+#include <triton_runner/simt/simt.h>
+
+#include "front/amdgcn/lower.h"
+#include "launch/kernel.h"
+
+namespace triton_runner::simt {
+
+base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name, const LoadOptions& options,
+                                                        const std::string& filename) {
+  std::shared_ptr<const amdgcn::Module> module = TRY(amdgcn::parse(std::move(text), filename));
+  const amdgcn::Kernel* kernel = nullptr;
+  std::vector<std::string> names;
+  for (const amdgcn::Kernel& k : module->kernels()) {
+    names.emplace_back(k.name);
+    if (name.empty() ? module->kernels().size() == 1 : k.name == name) kernel = &k;
+  }
+  if (!kernel) {
+    std::string list;
+    for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
+    return base::failure(filename + (name.empty() ? ": there are several kernels, and none was named"
+                                                  : ": there is no kernel '" + std::string(name) + "'"),
+                         {"it has: " + list});
+  }
+  auto bad = [&](std::string message, std::vector<std::string> notes = {}) {
+    base::Diagnostic d = base::failure("kernel '" + std::string(kernel->name) + "': " + std::move(message), std::move(notes));
+    d.location.file = filename;
+    return d;
+  };
+  Code code;
+  code.level = "amdgcn";
+  code.kernel = kernel->name;
+  code.target = "hip:" + std::string(module->target());
+  const bool rdna = !module->target().starts_with("gfx9");
+  code.width = rdna && kernel->directive("wavefront_size32", 1) ? 32 : 64;
+  code.no_numbers = "checks 'nan', 'inf' and 'zerodiv' are not made at level 'amdgcn': level 'ttgir' has them";
+  std::array<uint32_t, 3> block = options.block;
+  if (!is_given(block)) block = {kernel->threads, 1, 1};
+  if (!is_given(block)) return bad("it does not say how many threads a block has", {"give the block size"});
+  if (std::string fault = set_shape(code, block, {1, 1, 1}); !fault.empty()) return bad(std::move(fault));
+  const Target shape = code;
+  base::Diagnostics sink;
+  if (!AmdLowering(code, module, *kernel, sink).lower_kernel()) return sink.summary();
+  auto plan = TRY(ArgumentPlan::make(code, options));
+  auto lower = [](const exec::LaunchOptions&) -> base::Result<std::unique_ptr<Code>> {
+    return base::failure("registers of AMD's machine code are not looked at, counted or stopped at yet");
+  };
+  return make_kernel(std::move(code), std::move(plan), options.shared_bytes, std::move(lower));
+}
+
+}  // namespace triton_runner::simt

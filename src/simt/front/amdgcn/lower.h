@@ -1,0 +1,136 @@
+// From AMD's machine code to Code. A vector register is a place of 32 bits a thread; a scalar register is one too, in which all
+// threads of a wavefront have the same bits, so that vector instructions read it as it is. EXEC, VCC and other masks are such
+// scalars with a bit a lane; a predicate is made of them where threads are chosen by them.
+//
+//   v_add_f32 v2, v5, s10       d = a + b of the places of v2, v5 and s10, guarded by EXEC
+//   s_and_saveexec_b64 s[0:1], vcc      on all threads of the wavefront, whatever EXEC holds
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include <triton_runner/amdgcn/opcode.h>
+
+#include "code/emitter.h"
+#include "launch/kernel.h"
+
+namespace triton_runner::simt {
+
+class AmdLowering final : public Emitter {
+ public:
+  AmdLowering(Code& code, std::shared_ptr<const amdgcn::Module> module, const amdgcn::Kernel& kernel,
+              base::Diagnostics& sink);
+  bool lower_kernel();
+
+  const amdgcn::Kernel& kernel;
+  const bool is_rdna;        // gfx10 and later
+  const uint32_t generation;  // 9, 11, 12
+
+  // --- the instruction being lowered, as its row has its operands ---------------------------------------------
+  const amdgcn::Instruction& in() const { return *in_; }
+  std::string_view name() const { return in_->row->name; }
+  const amdgcn::Operand* slot(size_t k) const { return matched_[k]; }
+  const amdgcn::Operand& operand(size_t k) const { return in_->operands[k]; }  // of a row that takes any
+  bool error(std::string message, std::vector<std::string> notes = {});
+
+  // --- operands as places in the register file -----------------------------------------------------------------
+  // The k-th operand with its -, | |, selections and as wide as its slot says: 2, 4 or 8 bytes.
+  uint32_t source(size_t k);
+  // The same of an operand that the slot describes.
+  uint32_t source(const amdgcn::Operand& o, const amdgcn::Slot& s, size_t number);
+  uint32_t mask(size_t k);  // a lane mask, as a predicate
+  uint32_t mask_of(const amdgcn::Operand& o);
+  uint32_t register_at(const amdgcn::Operand& o, uint32_t k);  // the k-th of an operand's registers
+  uint32_t scalar(uint32_t index);
+  uint32_t vector(uint32_t index, bool accumulates = false);
+  uint32_t pair_at(const amdgcn::Operand& o, uint32_t k = 0);  // 64 bits of two registers, or of a number
+  uint32_t scc() { return scc_ == kNoRegister ? scc_ = temporary(1) : scc_; }
+  uint32_t exec() const { return exec_; }  // EXEC as a predicate
+  // A place of this instruction alone.
+  uint32_t scratch(uint32_t bytes);
+
+  // The place where operand k goes, and what is done when it is there: pairs, halves and masks go to their registers.
+  uint32_t result(size_t k = 0);
+  bool give();                                             // all results of result()
+  bool give_mask(const amdgcn::Operand& o, uint32_t predicate);  // under EXEC
+  bool give_pair(const amdgcn::Operand& o, uint32_t wide, uint32_t k = 0);
+  void exec_changed();  // EXEC was written as a scalar
+
+  // --- what is done ----------------------------------------------------------------------------------------------
+  using Emitter::emit;
+  Instr& emit(Handler run) override;
+  bool lanes(lanes::Operation operation, lanes::Type type, const Operands& operands, uint32_t variant = 0);
+  // d, a predicate: a is so to b.
+  bool compare(num::Comparison comparison, lanes::Type type, uint32_t d, uint32_t a, uint32_t b);
+  void unguarded() { guard_ = kNoRegister; }
+  void guard_by(uint32_t predicate);  // and by EXEC
+  void guarded() { guard_ = exec_; }
+  void jump_to(std::string_view label);
+  uint32_t both(uint32_t a, uint32_t b);  // a predicate: a and b
+  Source& facts() { return *source_; }
+  const amdgcn::Module& module() const { return *module_; }
+  uint32_t instruction() const { return number_; }
+  void jump_anywhere(uint32_t at) { anywhere_.push_back(at); }
+
+ private:
+  struct Given {
+    size_t slot;
+    uint32_t place;
+  };
+  bool lower(const amdgcn::Instruction& in);
+  void begin_registers();
+  uint64_t symbol(const amdgcn::Operand& o);
+  uint32_t number(const amdgcn::Operand& o, const amdgcn::Slot& s);
+  uint32_t selected(const amdgcn::Operand& o, uint32_t place, size_t number);
+  uint32_t packed(uint32_t place, const amdgcn::Slot& s, size_t number);
+  uint32_t from_other_lanes(uint32_t place);  // DPP; what follows is guarded by whether there is such a lane
+  uint32_t clamped(uint32_t place, const amdgcn::Slot& s);
+  void resolve_jumps();
+
+  std::shared_ptr<const amdgcn::Module> module_;
+  base::Diagnostics& sink_;
+  const amdgcn::Instruction* in_ = nullptr;
+  amdgcn::Matched matched_{};
+  uint32_t number_ = 0;
+  uint32_t guard_ = kNoRegister, exec_ = kNoRegister, scc_ = kNoRegister;
+  Source* source_ = nullptr;
+  std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index
+  std::multimap<uint32_t, uint32_t> free_;                  // scratch places by bytes
+  std::vector<std::pair<uint32_t, uint32_t>> used_;         // of this instruction
+  std::vector<Given> given_;
+  // v_dual_: the register that the first one writes, and what it held; before_: for the second one.
+  std::pair<uint32_t, uint32_t> dual_{kNoRegister, kNoRegister}, before_{kNoRegister, kNoRegister};
+  std::vector<uint32_t> starts_;
+  std::vector<std::pair<uint32_t, std::string_view>> jumps_;
+  std::vector<uint32_t> anywhere_;
+};
+
+// The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.
+Handler each_handler(amdgcn::Opcode opcode);
+
+namespace amd {
+#define OP(name, operands, how) how
+#define LANES(...)
+#define FLOAT(...)
+#define REVERSED(...)
+#define FLOAT_REVERSED(...)
+#define LOGIC(...)
+#define COMPARE(...)
+#define EACH(...)
+#define EACH_SCC(...)
+#define EACH_MASK(...)
+#define LOWER(f) bool lower_##f(AmdLowering& l);
+#include <triton_runner/amdgcn/opcodes.def>
+#undef LANES
+#undef FLOAT
+#undef REVERSED
+#undef FLOAT_REVERSED
+#undef LOGIC
+#undef COMPARE
+#undef EACH
+#undef EACH_SCC
+#undef EACH_MASK
+#undef LOWER
+}  // namespace amd
+
+}  // namespace triton_runner::simt

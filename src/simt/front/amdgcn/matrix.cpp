@@ -1,0 +1,363 @@
+// MFMA and WMMA: a wavefront's product D = A * B + C.
+//
+// CDNA 3 takes the products of a group (8 of f16 and bf16, 4 of xf32, 16 of fp8), aligns them to the largest exponent among them,
+// cuts each toward zero 24 bits after its point, and adds exactly; then it aligns that sum and the accumulator to the larger of
+// their exponents, rounds both down (31 and 24 bits), adds, and rounds to nearest. f32 and f64 are chains of fused multiply-adds.
+// Measured by others on an MI300X: "MMA-Sim" (arXiv 2511.10909). For RDNA, and for shapes that are gfx950's alone, nothing is
+// published: they are added exactly and rounded once (RDNA), or as CDNA 3 adds.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include <triton_runner/num/types.h>
+
+#include "front/amdgcn/lower.h"
+#include "state/exec.h"
+
+namespace triton_runner::simt::amd {
+namespace {
+
+using amdgcn::Operand;
+using num::Type;
+
+struct Product {
+  uint32_t m = 0, n = 0, k = 0, blocks = 1;
+  Type a = Type::kF32, b = Type::kF32;
+  enum Sum : uint8_t { kFused, kChain, kExact, kIntegers } sum = kFused;
+  Type d = Type::kF32;
+  uint32_t group = 8;      // products that are added at once
+  bool by_halves = false;  // fp8: the even ones and the odd ones apart
+  bool is_xf32 = false, is_wmma = false, repeats = false;  // gfx11: lanes 16 to 31 have what lanes 0 to 15 have
+  bool is_signed[2] = {true, true};
+  uint32_t per_lane = 1;                  // elements of k in a lane
+  std::vector<uint32_t> from[2], c, to;   // places of registers; c may be a number
+  uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
+};
+
+// A number as its significand and its exponent: value = s * 2^(e - fraction); zeros count as 2^-126.
+struct Parts {
+  int32_t s = 0, e = -126;
+};
+Parts parts_of(float x, int least, int fraction) {
+  if (x == 0) return {};
+  const int e = std::max(std::ilogb(x), least);
+  return {static_cast<int32_t>(std::ldexp(x, fraction - e)), e};
+}
+struct Format {
+  int least, fraction;
+};
+Format format_of(Type type, bool is_xf32) {
+  switch (type) {
+    case Type::kF16: return {-14, 10};
+    case Type::kBF16: return {-126, 7};
+    case Type::kF8E4M3FN: return {-6, 3};
+    case Type::kF8E5M2: return {-14, 2};
+    case Type::kF8E4M3FNUZ: return {-7, 3};
+    case Type::kF8E5M2FNUZ: return {-15, 2};
+    default: return {-126, is_xf32 ? 10 : 23};
+  }
+}
+
+constexpr uint32_t kMaxK = 128;
+
+// One matrix of rows of k: numbers, and what they consist of.
+struct Matrix {
+  std::vector<float> value;
+  std::vector<Parts> parts;
+  bool special = false;  // an infinity, a NaN, or products that f32 does not hold
+  void resize(size_t n) {
+    value.assign(n, 0);
+    parts.assign(n, {});
+    special = false;
+  }
+};
+
+int64_t shifted_down(int64_t x, int by) { return by >= 63 ? (x < 0 ? -1 : 0) : x >> by; }
+int64_t cut(int64_t x, int by) { return by >= 63 ? 0 : x < 0 ? -(-x >> by) : x >> by; }
+
+struct Fused {
+  int64_t sum = 0;  // 24 bits after the point
+  int e = -252;
+};
+Fused fused_sum(const Parts* a, const Parts* b, uint32_t n, uint32_t step, int fraction) {
+  Fused out;
+  out.e = a[0].e + b[0].e;
+  for (uint32_t k = step; k < n; k += step) out.e = std::max(out.e, a[k].e + b[k].e);
+  for (uint32_t k = 0; k < n; k += step)
+    out.sum += cut(int64_t{a[k].s} * b[k].s << (24 - fraction), out.e - a[k].e - b[k].e);
+  return out;
+}
+
+float fused(const Product& p, const Parts* a, const Parts* b, uint32_t n, int fraction, float c) {
+  Fused s = fused_sum(a, b, n, p.by_halves ? 2 : 1, fraction);
+  if (p.by_halves) {
+    const Fused odd = fused_sum(a + 1, b + 1, n - 1, 2, fraction);
+    const int e = std::max(s.e, odd.e);
+    s.sum = shifted_down(s.sum, e - s.e) + shifted_down(odd.sum, e - odd.e);
+    s.e = e;
+  }
+  const Parts other = parts_of(c, -126, 23);
+  const int e = std::max(s.e, other.e);
+  int64_t total = shifted_down(s.sum << 7, e - s.e);
+  if (!p.by_halves || other.e >= e - 25) total += shifted_down(int64_t{other.s} << 1, e - other.e) << 7;
+  return static_cast<float>(std::ldexp(static_cast<double>(total), e - 31));
+}
+
+float element(const Product& p, const Matrix& a, const Matrix& b, size_t at_a, size_t at_b, float c) {
+  if (p.sum == Product::kChain) {
+    for (uint32_t k = 0; k < p.k; ++k) c = std::fma(a.value[at_a + k], b.value[at_b + k], c);
+    return c;
+  }
+  const auto products = [&](uint32_t from, uint32_t n) {
+    double sum = 0;
+    for (uint32_t k = from; k < from + n; ++k) sum += static_cast<double>(a.value[at_a + k]) * static_cast<double>(b.value[at_b + k]);
+    return sum;
+  };
+  if (p.sum == Product::kExact) return static_cast<float>(products(0, p.k) + static_cast<double>(c));
+  const int fraction = format_of(p.a, p.is_xf32).fraction + format_of(p.b, p.is_xf32).fraction;
+  for (uint32_t k = 0; k < p.k; k += p.group) {
+    const uint32_t n = std::min(p.group, p.k - k);
+    if (a.special || b.special || !std::isfinite(c)) {
+      const double sum = products(k, n) + static_cast<double>(c);
+      if (!std::isfinite(sum) || std::fabs(sum) >= 0x1p128) {
+        c = static_cast<float>(sum);
+        continue;
+      }
+    }
+    c = fused(p, &a.parts[at_a + k], &b.parts[at_b + k], n, fraction, c);
+  }
+  return c;
+}
+
+float number_of(const Product& p, Type type, uint32_t code) {
+  if (p.is_xf32) code &= ~0x1fffu;
+  return std::bit_cast<float>(static_cast<uint32_t>(num::convert_float(code, type, Type::kF32)));
+}
+
+// The code of element j of a lane's registers.
+uint32_t code_at(Exec& x, const std::vector<uint32_t>& places, uint32_t bits, uint32_t j, uint32_t lane) {
+  const uint32_t word = x.reg<uint32_t>(places[j * bits / 32])[lane];
+  return bits == 32 ? word : word >> (j * bits % 32) & ((1u << bits) - 1);
+}
+
+// Where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
+struct Spot {
+  uint32_t lane, element;
+};
+Spot spot_of(const Product& p, uint32_t size, uint32_t i, uint32_t k, uint32_t block) {
+  if (p.repeats) return {i, k};
+  return {i + size * (p.blocks > 1 ? block : k / p.per_lane), k % p.per_lane};
+}
+// Where row i and column j of D lie.
+Spot result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
+  if (p.is_wmma) return p.repeats ? Spot{j + 16 * (i & 1), i / 2} : Spot{j + 16 * (i / 8), i % 8};
+  if (p.m == 4) return {4 * block + j, i};
+  if (p.m == 16) return p.d == Type::kF64 ? Spot{j + 16 * (i % 4), i / 4} : Spot{j + 16 * (i / 4), i % 4 + 4 * block};
+  return {j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
+}
+
+void multiply_floats(Exec& x, const Product& p, uint32_t w) {
+  thread_local Matrix sides[2];
+  const uint32_t sizes[2] = {p.m, p.n};
+  for (uint32_t block = 0; block < p.blocks; ++block) {
+    for (int side = 0; side < 2; ++side) {
+      Matrix& to = sides[side];
+      const Type type = side ? p.b : p.a;
+      const Format format = format_of(type, p.is_xf32);
+      to.resize(size_t{sizes[side]} * p.k);
+      for (uint32_t i = 0; i < sizes[side]; ++i)
+        for (uint32_t k = 0; k < p.k; ++k) {
+          const Spot at = spot_of(p, sizes[side], i, k, block);
+          const float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), at.element, w + at.lane));
+          to.value[i * p.k + k] = value;
+          if (p.sum != Product::kFused) continue;
+          if (!std::isfinite(value) || std::fabs(value) >= 0x1p63f) to.special = true;
+          if (std::isfinite(value)) to.parts[i * p.k + k] = parts_of(value, format.least, format.fraction);
+        }
+    }
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t j = 0; j < p.n; ++j) {
+        const Spot at = result_of(p, i, j, block);
+        const bool halves = p.d != Type::kF32;
+        uint32_t bits = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
+        const float c = halves ? number_of(p, p.d, bits & 0xffff) : std::bit_cast<float>(bits);
+        const float sum = element(p, sides[0], sides[1], i * p.k, j * p.k, c);
+        uint32_t& to = x.reg<uint32_t>(p.to[at.element])[w + at.lane];
+        to = halves ? (to & 0xffff0000) | static_cast<uint32_t>(num::from_double(sum, p.d)) : std::bit_cast<uint32_t>(sum);
+      }
+  }
+}
+
+void multiply_integers(Exec& x, const Product& p, uint32_t w) {
+  const auto value = [&](int side, uint32_t i, uint32_t k) {
+    const Spot at = spot_of(p, side ? p.n : p.m, i, k, 0);
+    const uint32_t bits = p.bits(side), code = code_at(x, p.from[side], bits, at.element, w + at.lane);
+    return p.is_signed[side] ? static_cast<int32_t>(code << (32 - bits)) >> (32 - bits) : static_cast<int32_t>(code);
+  };
+  std::vector<int32_t> a(p.m * p.k), b(p.n * p.k);
+  for (uint32_t i = 0; i < p.m; ++i)
+    for (uint32_t k = 0; k < p.k; ++k) a[i * p.k + k] = value(0, i, k);
+  for (uint32_t j = 0; j < p.n; ++j)
+    for (uint32_t k = 0; k < p.k; ++k) b[j * p.k + k] = value(1, j, k);
+  for (uint32_t i = 0; i < p.m; ++i)
+    for (uint32_t j = 0; j < p.n; ++j) {
+      const Spot at = result_of(p, i, j, 0);
+      uint32_t sum = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
+      for (uint32_t k = 0; k < p.k; ++k) sum += static_cast<uint32_t>(a[i * p.k + k] * b[j * p.k + k]);
+      x.reg<uint32_t>(p.to[at.element])[w + at.lane] = sum;
+    }
+}
+
+void multiply_doubles(Exec& x, const Product& p, uint32_t w) {
+  const auto at = [&](const std::vector<uint32_t>& places, Spot spot) {
+    const uint32_t low = x.reg<uint32_t>(places[2 * spot.element])[w + spot.lane],
+                   high = x.reg<uint32_t>(places[2 * spot.element + 1])[w + spot.lane];
+    return std::bit_cast<double>(low | uint64_t{high} << 32);
+  };
+  for (uint32_t block = 0; block < p.blocks; ++block) {
+    std::vector<double> out(p.m * p.n);
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t j = 0; j < p.n; ++j) {
+        double sum = at(p.c, result_of(p, i, j, block));
+        for (uint32_t k = 0; k < p.k; ++k)
+          sum = std::fma(at(p.from[0], spot_of(p, p.m, i, k, block)), at(p.from[1], spot_of(p, p.n, j, k, block)), sum);
+        out[i * p.n + j] = sum;
+      }
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t j = 0; j < p.n; ++j) {
+        const Spot spot = result_of(p, i, j, block);
+        const auto bits = std::bit_cast<uint64_t>(out[i * p.n + j]);
+        x.reg<uint32_t>(p.to[2 * spot.element])[w + spot.lane] = static_cast<uint32_t>(bits);
+        x.reg<uint32_t>(p.to[2 * spot.element + 1])[w + spot.lane] = static_cast<uint32_t>(bits >> 32);
+      }
+  }
+}
+
+// EXEC is not looked at: matrix instructions compute for the whole wavefront.
+void run_product(Exec& x, const Operands&, const Product& p) {
+  const uint32_t width = x.code().width;
+  for (uint32_t w = 0; w < x.count; w += width) {
+    if (x.mask && !std::memchr(x.mask + w, -1, width)) continue;
+    if (p.sum == Product::kIntegers) multiply_integers(x, p, w);
+    else if (p.d == Type::kF64) multiply_doubles(x, p, w);
+    else multiply_floats(x, p, w);
+  }
+}
+
+bool places_of(AmdLowering& l, const Operand& o, uint32_t registers, std::vector<uint32_t>* out) {
+  if (!o.is_register()) {
+    if (o.kind != amdgcn::OperandKind::kInteger && o.kind != amdgcn::OperandKind::kFloat) return false;
+    const uint64_t bits = o.kind == amdgcn::OperandKind::kFloat ? std::bit_cast<uint32_t>(static_cast<float>(o.number))
+                                                                : static_cast<uint64_t>(o.integer);
+    out->assign(registers, l.constant(bits & 0xffffffff, 4));
+    return true;
+  }
+  if (o.count != registers) return false;
+  for (uint32_t k = 0; k < registers; ++k) out->push_back(l.register_at(o, k));
+  return true;
+}
+
+// "32x32x8", "16x16x4_4b": what is left of the name is the types.
+bool read_shape(std::string_view& name, Product* p) {
+  uint32_t* const sizes[] = {&p->m, &p->n, &p->k};
+  for (size_t d = 0; d < 3; ++d) {
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *sizes[d]);
+    if (error != std::errc()) return false;
+    name.remove_prefix(static_cast<size_t>(end - name.data()));
+    if (d < 2 ? !name.starts_with("x") : !name.starts_with("_")) return false;
+    name.remove_prefix(1);
+  }
+  for (const auto& [word, blocks] : {std::pair("2b_", 2u), std::pair("4b_", 4u), std::pair("16b_", 16u)})
+    if (name.starts_with(word)) p->blocks = blocks, name.remove_prefix(std::string_view(word).size());
+  return true;
+}
+
+struct Named {
+  std::string_view name;
+  Type fnuz, type;
+};
+constexpr Named kTypes[] = {{"fp8", Type::kF8E4M3FNUZ, Type::kF8E4M3FN}, {"bf8", Type::kF8E5M2FNUZ, Type::kF8E5M2},
+                            {"bf16_1k", Type::kBF16, Type::kBF16},       {"bf16", Type::kBF16, Type::kBF16},
+                            {"f16", Type::kF16, Type::kF16},             {"xf32", Type::kF32, Type::kF32},
+                            {"f32", Type::kF32, Type::kF32},             {"f64", Type::kF64, Type::kF64},
+                            {"iu8", Type::kI8, Type::kI8},               {"i8", Type::kI8, Type::kI8}};
+
+bool read_types(AmdLowering& l, std::string_view name, Product* p) {
+  const bool fnuz = l.module().target().starts_with("gfx94");
+  Type* const to[] = {&p->a, &p->b};
+  for (size_t side = 0; side < 2; ++side) {
+    if (side == 1 && name.empty()) return p->b = p->a, true;
+    bool found = false;
+    for (const Named& t : kTypes)
+      if (name.starts_with(t.name)) {
+        *to[side] = fnuz ? t.fnuz : t.type;
+        name.remove_prefix(t.name.size());
+        found = true;
+        break;
+      }
+    if (!found) return false;
+    if (name.starts_with("_")) name.remove_prefix(1);
+  }
+  return name.empty();
+}
+
+bool lower_product(AmdLowering& l, Product p) {
+  const uint32_t lanes = p.is_wmma && !p.repeats ? 32 : 64;
+  p.per_lane = p.repeats ? p.k : p.k * p.m * p.blocks / lanes;
+  const uint32_t wide = p.d == Type::kF64 ? 2 : 1;
+  if (l.in().operands.size() < 4 || p.k > kMaxK) return false;
+  const uint32_t a = p.per_lane * p.bits(0) / 32, b = p.per_lane * p.bits(1) / 32;
+  const uint32_t d = p.m * p.n * p.blocks * wide / (p.is_wmma ? 32 : 64);
+  if (!places_of(l, l.operand(1), a, &p.from[0]) || !places_of(l, l.operand(2), b, &p.from[1]) ||
+      !places_of(l, l.operand(3), d, &p.c) || !places_of(l, l.operand(0), d, &p.to))
+    return false;
+  l.facts().multiplies = true;
+  l.unguarded();
+  return l.emit(handler<run_product>, {}, std::move(p));
+}
+
+}  // namespace
+
+bool lower_mfma(AmdLowering& l) {
+  Product p;
+  std::string_view name = l.name().substr(std::string_view("v_mfma_").size());
+  for (const std::string_view word : {"cbsz", "abid", "blgp"})
+    if (l.in().number(word) != 0) return l.error("'" + std::string(word) + "' of a matrix product is not executed");
+  if (name.starts_with("scale_") || name.ends_with("f8f6f4")) return l.error("scaled matrix products are not executed yet");
+  const std::string_view to = name.substr(0, 3);
+  name.remove_prefix(4);
+  if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;
+  if (to == "f64") p.d = Type::kF64;
+  if (to == "i32") p.sum = Product::kIntegers;
+  p.is_xf32 = name == "xf32";
+  if ((p.a == Type::kF32 && !p.is_xf32) || p.a == Type::kF64) p.sum = Product::kChain;
+  if (p.is_xf32) p.group = 4;
+  if (num::width_of(p.a) == 8) p.group = 16, p.by_halves = p.sum == Product::kFused;
+  return lower_product(l, std::move(p));
+}
+
+bool lower_wmma(AmdLowering& l) {
+  if (l.code.width != 32) return l.error("matrix products of wavefronts of 64 lanes are not executed on RDNA");
+  Product p;
+  std::string_view name = l.name().substr(std::string_view("v_wmma_").size());
+  const std::string_view to = name.substr(0, name.find('_'));
+  name.remove_prefix(to.size() + 1);
+  if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;
+  p.is_wmma = true;
+  p.repeats = l.generation == 11;
+  p.sum = to == "i32" ? Product::kIntegers : Product::kExact;
+  if (to == "f16") p.d = Type::kF16;
+  if (to == "bf16") p.d = Type::kBF16;
+  if (p.d != Type::kF32 && !p.repeats) return l.error("a product whose sums are halves is not executed on this target yet");
+  // neg_lo of integers says that an operand is signed.
+  if (p.sum == Product::kIntegers)
+    for (size_t side = 0; side < 2; ++side) p.is_signed[side] = l.in().number_at("neg_lo", side, 0) != 0;
+  else if (l.in().has("neg_lo") || l.in().has("neg_hi"))
+    return l.error("a product with a negated operand is not executed");
+  return lower_product(l, std::move(p));
+}
+
+}  // namespace triton_runner::simt::amd
