@@ -205,7 +205,7 @@ def main() -> int:
         failed += len(different)
         make.explain(different)
     paths = [p for root in (CASES, make.INTO) for p in sorted(root.rglob("*.*"))]
-    paths = [p for p in paths if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
+    paths = [p for p in paths if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx", ".amdgcn")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
     if options.pairs:
         failed += run_pairs(options.tool, paths, options.jobs, options.timeout)

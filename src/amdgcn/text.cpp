@@ -60,10 +60,11 @@ constexpr Named kNamed[] = {{"vcc", kVccLo, 2},       {"vcc_lo", kVccLo, 1},   {
                             {"m0", kM0, 1},           {"null", kNull, 2}};
 
 // "v1" or "v[2:3]" behind its letter.
-bool read_register(std::string_view text, Operand& o) {
+bool read_register(std::string_view text, Operand& to) {
+  Operand o = to;
   for (const Named& n : kNamed)
     if (text == n.name)
-      return o.kind = OperandKind::kScalar, o.index = n.index, o.count = n.count, true;
+      return to.kind = OperandKind::kScalar, to.index = n.index, to.count = n.count, true;
   const uint32_t base = take(text, "ttmp") ? 108 : 0;
   if (base) {
     o.kind = OperandKind::kScalar;
@@ -90,6 +91,7 @@ bool read_register(std::string_view text, Operand& o) {
   if (first < 0 || last < first || last >= limit || last - first >= kMaxRegisters) return false;
   o.index = base + static_cast<uint32_t>(first);
   o.count = static_cast<uint32_t>(last - first + 1);
+  to = o;
   return true;
 }
 
@@ -107,6 +109,10 @@ Operand read_operand(std::string_view text) {
   } else if (text.starts_with("abs(") && text.ends_with(")")) {
     o.absolute = true;
     text = text.substr(4, text.size() - 5);
+  }
+  if (text.starts_with("sext(") && text.ends_with(")")) {
+    o.extends_sign = true;
+    text = text.substr(5, text.size() - 6);
   }
   o.text = text;
   if (read_integer(text, &o.integer)) return o.kind = OperandKind::kInteger, o;

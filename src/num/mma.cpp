@@ -1,5 +1,6 @@
 // The table of tensor-core models, and what surrounds the kernels of simd/mma.cpp: blocks of k one after the
 // other, infinities and NaNs, scale factors of groups.
+#include <triton_runner/num/mfma.h>
 #include <triton_runner/num/mma.h>
 
 #include <algorithm>
@@ -423,6 +424,8 @@ void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColu
                             const uint32_t* const (*c)[4], uint32_t* const (*d)[4]) {
   table().fma_registers(a.value, b.value.data() + 8 * first * plan.k, plan.k, count, c, d);
 }
+
+void mfma(const MfmaStep& step) { NUM_OF_ISA(current_isa(), mfma)(step); }
 
 void mma_widen(MmaType type, const void* bytes, float* out) {
   alignas(16) uint8_t tile[128] = {};

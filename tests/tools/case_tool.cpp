@@ -271,10 +271,20 @@ int run_ptx(const CaseFile& file) {
   return 0;
 }
 
+int run_amdgcn(const CaseFile& file) {
+  simt::LoadOptions options;
+  options.block = file.block;
+  auto kernel = simt::load_amdgcn(file.source, file.kernel, options, file.filename);
+  if (kernel) return run_kernel(file, **kernel, false);
+  std::fputs(kernel.error().str().c_str(), stdout);
+  return 0;
+}
+
+enum class Of : uint8_t { kIr, kPtx, kAmdgcn };
 struct Tool {
   const char* name;
   int (*run)(const CaseFile&);
-  bool of_ptx = false;
+  Of of = Of::kIr;
 };
 constexpr Tool kTools[] = {{"parse", run_parse},
                            {"verify", run_verify},
@@ -282,12 +292,13 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"canonical", run_canonical},
                            {"tile", run_tile},
                            {"insert", run_insert},
-                           {"parse", run_ptx_parse, true},
-                           {"roundtrip", run_ptx_roundtrip, true},
-                           {"canonical", run_ptx_canonical, true},
-                           {"ptx", run_ptx, true},
-                           {"insert", run_insert_registers, true},
-                           {"sass", run_sass, true}};
+                           {"parse", run_ptx_parse, Of::kPtx},
+                           {"roundtrip", run_ptx_roundtrip, Of::kPtx},
+                           {"canonical", run_ptx_canonical, Of::kPtx},
+                           {"ptx", run_ptx, Of::kPtx},
+                           {"insert", run_insert_registers, Of::kPtx},
+                           {"sass", run_sass, Of::kPtx},
+                           {"amdgcn", run_amdgcn, Of::kAmdgcn}};
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {  // as on a machine that has no better one
@@ -330,9 +341,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (checks) file.options.checks = parse_checks(checks);
-  const bool of_ptx = file.filename.ends_with(".ptx");
+  const Of of = file.filename.ends_with(".ptx")      ? Of::kPtx
+                : file.filename.ends_with(".amdgcn") ? Of::kAmdgcn
+                                                     : Of::kIr;
   for (const Tool& tool : kTools)
-    if (file.tool == tool.name && tool.of_ptx == of_ptx) return tool.run(file);
+    if (file.tool == tool.name && tool.of == of) return tool.run(file);
   std::fprintf(stderr, "%s: no tool '%s'\n", argv[1], file.tool.c_str());
   return 2;
 }

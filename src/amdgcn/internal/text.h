@@ -32,6 +32,7 @@ enum class OperandKind : uint8_t {
 struct Operand {
   OperandKind kind = OperandKind::kWord;
   bool negated = false, absolute = false;  // -v1, |v1|
+  bool extends_sign = false;               // sext(v1)
   uint32_t index = 0, count = 1;           // of a register, and how many
   int8_t half = -1;                        // v1.l, v1.h: 0, 1; -1: not said
   int64_t integer = 0;

@@ -2,6 +2,8 @@
 #pragma once
 #include <stdint.h>
 
+#include <triton_runner/num/mfma.h>
+
 namespace triton_runner::num {
 
 // Products for 16 rows and some columns; layouts as in num/mma.h.
@@ -85,6 +87,7 @@ struct MmaOperands {
   namespace isa {                        \
   extern const MmaTable mma_table;       \
   extern const MmaOperands mma_operands; \
+  void mfma(const MfmaStep& step);       \
   }
 NUM_DECLARE_MMA(portable)
 #if defined(__x86_64__)

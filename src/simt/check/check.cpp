@@ -91,7 +91,7 @@ uint32_t Checks::record(Records& records, const machine::Agent& agent, Act act, 
                         uint32_t thread, uint64_t serial) {
   const Record& last = records.last();
   if (last.agent != agent.id || last.time != agent.time || last.act != act || last.in != &in ||
-      last.thread / 32 != thread / 32 || last.serial != serial)
+      last.thread / launch_.code->width != thread / launch_.code->width || last.serial != serial)
     return records.add({{agent.id, agent.time, act}, thread, &in, serial});
   return records.number_of(thread);
 }

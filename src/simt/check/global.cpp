@@ -58,7 +58,7 @@ uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands&
     global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, warps, times, s.cluster});
   }
   // Those of a warp's reads are not told apart.
-  return global_records_.number_of(act == Act::kWrite || act == Act::kAtomic ? thread : thread / 32 * 32);
+  return global_records_.number_of(act == Act::kWrite || act == Act::kAtomic ? thread : thread - thread % x.code().width);
 }
 
 std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me, const Record& other) const {
@@ -165,7 +165,7 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
       message += "block " + std::to_string(other.cluster);
     else  // the warps of a read have one record
       message += other.writes() ? "thread " + std::to_string(other.thread)
-                                : "warp " + std::to_string(other.thread / 32 + first);
+                                : "warp " + std::to_string(other.thread / x.code().width + first);
     message += std::string(other.writes() ? " wrote" : " read") +
                (near ? ": no barrier orders the two" : ": no atomics order the two blocks");
     message += ", so that the result depends on which is first";
@@ -173,7 +173,7 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
   }
   const auto ahead = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).first));
   if (ahead != 0)
-    lane = ((x.first + lane) / 32 + ahead) * 32 - x.first;  // of the first warp that nothing orders
+    lane = ((x.first + lane) / x.code().width + ahead) * x.code().width - x.first;  // of the first warp that nothing orders
   return x.made_trap(in, other.time == kUnderWay ? exec::Race::kInFlight : exec::Race::kGlobal,
                      std::move(message), lane, 0, 0, std::move(notes));
 }
@@ -194,7 +194,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     if (write) other->writes(serial_, address, bytes);
     auto* at = reinterpret_cast<std::byte*>(address);
     if (!write && source_of(in).access == Source::Access::kPlain)
-      other->reads(serial_, *x.cta, (x.first + lane) / 32, address, bytes, [&](const DoubtfulRead& r) {
+      other->reads(serial_, *x.cta, (x.first + lane) / x.code().width, address, bytes, [&](const DoubtfulRead& r) {
         std::byte* place = at + (r.address - address);
         borrowed_.push_back({place, {place, place + r.bytes}});
         std::memcpy(place, r.value.data(), r.bytes);
@@ -297,7 +297,7 @@ void Checks::flush_reads(Exec& x, const Operands& in) {
     for (const Read& r : reads) {
       Read& last = reads[n ? n - 1 : 0];
       if (n && last.address == r.address && last.bytes == r.bytes)
-        last.warps |= 1u << ((x.first + r.lane) / 32 - (x.first + last.lane) / 32);
+        last.warps |= 1u << ((x.first + r.lane) / x.code().width - (x.first + last.lane) / x.code().width);
       else
         reads[n++] = r;
     }

@@ -2,7 +2,7 @@
 // number tells its thread too, so that the cells of what a warp stores in order have numbers in order (machine::History keeps
 // such cells as one run).
 //
-//   st.global.b32 by warp 1:  record 7, its threads are numbers 7 * 32 + 0 to 7 * 32 + 31
+//   st.global.b32 by warp 1:  record 7, its threads are numbers 7 * 64 + 32 to 7 * 64 + 63
 #pragma once
 #include <cstdint>
 #include <new>
@@ -15,7 +15,7 @@
 namespace triton_runner::simt {
 
 struct Record : machine::Record {
-  uint32_t thread = 0;  // the first of its warp, or kNoRegister: no thread made it
+  uint32_t thread = 0;  // the first of its 64, or kNoRegister: no thread made it
   const Operands* in = nullptr;
   uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
   // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; how often the
@@ -51,7 +51,7 @@ class Records {
   }
 
  private:
-  static constexpr uint32_t kThreads = 32;
+  static constexpr uint32_t kThreads = 64;  // of the widest warp
   static constexpr size_t kMost = (uint64_t{1} << 32) / kThreads;
   std::vector<Record> all_ = std::vector<Record>(1);
 };

@@ -60,7 +60,7 @@ void store_lane(const Access& a, const std::byte* const* in, uint32_t i, std::by
 }
 
 std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uint64_t address, bool write) {
-  if (address & (a.bytes() - 1))
+  if (!a.anywhere && (address & (a.bytes() - 1)))
     return x.fault(in, exec::TrapKind::kMisaligned,
                    std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
                        " bytes at an address that is not a multiple of " + std::to_string(a.bytes()),

@@ -14,6 +14,7 @@ struct Access {
   uint32_t regs[kMaxWords];  // kNoRegister: not wanted
   uint32_t words = 1, word_bytes = 4, reg_bytes = 4;
   bool is_signed = false;  // a narrow value fills a wide register with its sign
+  bool anywhere = false;   // its address need not be a multiple of its bytes
   bool strong = false;     // other blocks are looked at: volatile, relaxed, ...
   Space space = Space::kGeneric;
   uint32_t address_bytes = 8;

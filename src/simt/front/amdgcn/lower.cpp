@@ -272,6 +272,9 @@ bool AmdLowering::lower_kernel() {
       std::memcpy(out + h.offset, &value, std::min(h.bytes, 8u));
     }
   };
+  code.whole_words = std::ranges::any_of(kernel.body, [](const amdgcn::Instruction& in) {
+    return in.name.find("cmpswap") != std::string_view::npos;
+  });
   code.static_shared = static_cast<uint32_t>(kernel.directive("group_segment_fixed_size"));
   code.dynamic_shared = true;
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <triton_runner/num/mfma.h>
 #include <triton_runner/num/types.h>
 
 #include "front/amdgcn/lower.h"
@@ -37,15 +38,10 @@ struct Product {
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
 
-// A number as its significand and its exponent: value = s * 2^(e - fraction); zeros count as 2^-126.
+// A number as its significand and its exponent, value = s * 2^(e - fraction); zeros count as 2^-126.
 struct Parts {
   int32_t s = 0, e = -126;
 };
-Parts parts_of(float x, int least, int fraction) {
-  if (x == 0) return {};
-  const int e = std::max(std::ilogb(x), least);
-  return {static_cast<int32_t>(std::ldexp(x, fraction - e)), e};
-}
 struct Format {
   int least, fraction;
 };
@@ -60,80 +56,76 @@ Format format_of(Type type, bool is_xf32) {
     default: return {-126, is_xf32 ? 10 : 23};
   }
 }
+Parts parts_of(float x, const Format& format) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const auto field = static_cast<int32_t>(bits >> 23 & 255);
+  const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field ? 0x800000 : 0), own = std::max(field, 1) - 127;
+  if (size == 0) return {};
+  const int32_t e = std::max(own, format.least), s = size >> (23 - format.fraction + e - own);
+  return {bits >> 31 ? -s : s, e};
+}
 
 constexpr uint32_t kMaxK = 128;
 
-// One matrix of rows of k: numbers, and what they consist of.
+// A, row by row, or B, of which the columns of each k stand side by side.
 struct Matrix {
   std::vector<float> value;
-  std::vector<Parts> parts;
+  std::vector<int32_t> s, e;
   bool special = false;  // an infinity, a NaN, or products that f32 does not hold
   void resize(size_t n) {
     value.assign(n, 0);
-    parts.assign(n, {});
+    s.resize(n);
+    e.resize(n);
     special = false;
   }
 };
 
-int64_t shifted_down(int64_t x, int by) { return by >= 63 ? (x < 0 ? -1 : 0) : x >> by; }
-int64_t cut(int64_t x, int by) { return by >= 63 ? 0 : x < 0 ? -(-x >> by) : x >> by; }
-
-struct Fused {
-  int64_t sum = 0;  // 24 bits after the point
-  int e = -252;
-};
-Fused fused_sum(const Parts* a, const Parts* b, uint32_t n, uint32_t step, int fraction) {
-  Fused out;
-  out.e = a[0].e + b[0].e;
-  for (uint32_t k = step; k < n; k += step) out.e = std::max(out.e, a[k].e + b[k].e);
-  for (uint32_t k = 0; k < n; k += step)
-    out.sum += cut(int64_t{a[k].s} * b[k].s << (24 - fraction), out.e - a[k].e - b[k].e);
-  return out;
-}
-
-float fused(const Product& p, const Parts* a, const Parts* b, uint32_t n, int fraction, float c) {
-  Fused s = fused_sum(a, b, n, p.by_halves ? 2 : 1, fraction);
-  if (p.by_halves) {
-    const Fused odd = fused_sum(a + 1, b + 1, n - 1, 2, fraction);
-    const int e = std::max(s.e, odd.e);
-    s.sum = shifted_down(s.sum, e - s.e) + shifted_down(odd.sum, e - odd.e);
-    s.e = e;
-  }
-  const Parts other = parts_of(c, -126, 23);
-  const int e = std::max(s.e, other.e);
-  int64_t total = shifted_down(s.sum << 7, e - s.e);
-  if (!p.by_halves || other.e >= e - 25) total += shifted_down(int64_t{other.s} << 1, e - other.e) << 7;
-  return static_cast<float>(std::ldexp(static_cast<double>(total), e - 31));
-}
-
-float element(const Product& p, const Matrix& a, const Matrix& b, size_t at_a, size_t at_b, float c) {
+// One row of the result: sums += row of A times B.
+void multiply_row(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, float* sums) {
+  const float* from = &a.value[size_t{row} * p.k];
   if (p.sum == Product::kChain) {
-    for (uint32_t k = 0; k < p.k; ++k) c = std::fma(a.value[at_a + k], b.value[at_b + k], c);
-    return c;
+    for (uint32_t k = 0; k < p.k; ++k)
+      for (uint32_t j = 0; j < p.n; ++j) sums[j] = std::fma(from[k], b.value[k * p.n + j], sums[j]);
+    return;
   }
-  const auto products = [&](uint32_t from, uint32_t n) {
-    double sum = 0;
-    for (uint32_t k = from; k < from + n; ++k) sum += static_cast<double>(a.value[at_a + k]) * static_cast<double>(b.value[at_b + k]);
-    return sum;
+  const auto exactly = [&](uint32_t first, uint32_t n, double* out) {
+    for (uint32_t j = 0; j < p.n; ++j) out[j] = 0;
+    for (uint32_t k = first; k < first + n; ++k) {
+      const double x = static_cast<double>(from[k]);
+      for (uint32_t j = 0; j < p.n; ++j) out[j] += x * static_cast<double>(b.value[k * p.n + j]);
+    }
   };
-  if (p.sum == Product::kExact) return static_cast<float>(products(0, p.k) + static_cast<double>(c));
+  double exact[num::kMfmaMaxColumns];
+  if (p.sum == Product::kExact) {
+    exactly(0, p.k, exact);
+    for (uint32_t j = 0; j < p.n; ++j) sums[j] = static_cast<float>(exact[j] + static_cast<double>(sums[j]));
+    return;
+  }
   const int fraction = format_of(p.a, p.is_xf32).fraction + format_of(p.b, p.is_xf32).fraction;
   for (uint32_t k = 0; k < p.k; k += p.group) {
     const uint32_t n = std::min(p.group, p.k - k);
-    if (a.special || b.special || !std::isfinite(c)) {
-      const double sum = products(k, n) + static_cast<double>(c);
-      if (!std::isfinite(sum) || std::fabs(sum) >= 0x1p128) {
-        c = static_cast<float>(sum);
-        continue;
-      }
+    float before[num::kMfmaMaxColumns];
+    bool special = a.special || b.special;
+    for (uint32_t j = 0; j < p.n; ++j) special |= !std::isfinite(before[j] = sums[j]);
+    const size_t at = size_t{row} * p.k + k;
+    for (uint32_t j = 0; special && j < p.n; ++j)
+      if (!std::isfinite(sums[j])) sums[j] = 0;
+    num::mfma({&a.s[at], &a.e[at], &b.s[k * p.n], &b.e[k * p.n], sums, static_cast<int>(p.n), static_cast<int>(n),
+               24 - fraction, p.by_halves});
+    if (!special) continue;
+    exactly(k, n, exact);
+    for (uint32_t j = 0; j < p.n; ++j) {
+      const double sum = exact[j] + static_cast<double>(before[j]);
+      if (!std::isfinite(sum) || std::fabs(sum) >= 0x1p128) sums[j] = static_cast<float>(sum);
     }
-    c = fused(p, &a.parts[at_a + k], &b.parts[at_b + k], n, fraction, c);
   }
-  return c;
 }
 
 float number_of(const Product& p, Type type, uint32_t code) {
-  if (p.is_xf32) code &= ~0x1fffu;
+  if (type == Type::kF32) return std::bit_cast<float>(p.is_xf32 ? code & ~0x1fffu : code);
+  if (type == Type::kBF16) return std::bit_cast<float>(code << 16);
+  if (type == Type::kF16 && (code & 0x7c00) != 0 && (code & 0x7c00) != 0x7c00)
+    return std::bit_cast<float>((code & 0x8000) << 16 | (((code & 0x7fff) << 13) + 0x38000000));
   return std::bit_cast<float>(static_cast<uint32_t>(num::convert_float(code, type, Type::kF32)));
 }
 
@@ -159,35 +151,44 @@ Spot result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
   return {j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
 }
 
+void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, Matrix& to) {
+  const uint32_t size = side ? p.n : p.m;
+  const Type type = side ? p.b : p.a;
+  const Format format = format_of(type, p.is_xf32);
+  to.resize(size_t{size} * p.k);
+  for (uint32_t i = 0; i < size; ++i)
+    for (uint32_t k = 0; k < p.k; ++k) {
+      const Spot spot = spot_of(p, size, i, k, block);
+      const float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), spot.element, w + spot.lane));
+      const size_t at = side ? k * p.n + i : i * p.k + k;
+      to.value[at] = value;
+      if (p.sum != Product::kFused) continue;
+      if (!(std::fabs(value) < 0x1p63f)) to.special = true;
+      const Parts parts = parts_of(std::isfinite(value) ? value : 0, format);
+      to.s[at] = parts.s, to.e[at] = parts.e;
+    }
+}
+
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {
   thread_local Matrix sides[2];
-  const uint32_t sizes[2] = {p.m, p.n};
+  const bool halves = p.d != Type::kF32;
+  float sums[num::kMfmaMaxColumns];
   for (uint32_t block = 0; block < p.blocks; ++block) {
-    for (int side = 0; side < 2; ++side) {
-      Matrix& to = sides[side];
-      const Type type = side ? p.b : p.a;
-      const Format format = format_of(type, p.is_xf32);
-      to.resize(size_t{sizes[side]} * p.k);
-      for (uint32_t i = 0; i < sizes[side]; ++i)
-        for (uint32_t k = 0; k < p.k; ++k) {
-          const Spot at = spot_of(p, sizes[side], i, k, block);
-          const float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), at.element, w + at.lane));
-          to.value[i * p.k + k] = value;
-          if (p.sum != Product::kFused) continue;
-          if (!std::isfinite(value) || std::fabs(value) >= 0x1p63f) to.special = true;
-          if (std::isfinite(value)) to.parts[i * p.k + k] = parts_of(value, format.least, format.fraction);
-        }
-    }
-    for (uint32_t i = 0; i < p.m; ++i)
+    for (int side = 0; side < 2; ++side) read_side(x, p, side, block, w, sides[side]);
+    for (uint32_t i = 0; i < p.m; ++i) {
       for (uint32_t j = 0; j < p.n; ++j) {
         const Spot at = result_of(p, i, j, block);
-        const bool halves = p.d != Type::kF32;
-        uint32_t bits = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
-        const float c = halves ? number_of(p, p.d, bits & 0xffff) : std::bit_cast<float>(bits);
-        const float sum = element(p, sides[0], sides[1], i * p.k, j * p.k, c);
-        uint32_t& to = x.reg<uint32_t>(p.to[at.element])[w + at.lane];
-        to = halves ? (to & 0xffff0000) | static_cast<uint32_t>(num::from_double(sum, p.d)) : std::bit_cast<uint32_t>(sum);
+        const uint32_t bits = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
+        sums[j] = halves ? number_of(p, p.d, bits & 0xffff) : std::bit_cast<float>(bits);
       }
+      multiply_row(p, sides[0], sides[1], i, sums);
+      for (uint32_t j = 0; j < p.n; ++j) {
+        const Spot at = result_of(p, i, j, block);
+        uint32_t& to = x.reg<uint32_t>(p.to[at.element])[w + at.lane];
+        to = halves ? (to & 0xffff0000) | static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d))
+                    : std::bit_cast<uint32_t>(sums[j]);
+      }
+    }
   }
 }
 

@@ -91,8 +91,21 @@ Access access_of(const Form& f, Space space, int64_t offset) {
   a.space = space;
   a.address_bytes = space == Space::kShared || space == Space::kLocal ? 4 : 8;
   a.offset = offset;
+  a.anywhere = true;
   a.tables = &simd_tables(num::current_isa());
   return a;
+}
+
+// Three words are two and one.
+bool access(AmdLowering& l, Access a, uint32_t place, bool write) {
+  if (a.words != 3) return l.emit(access_handler(a, write), {.a = place}, a);
+  Access last = a;
+  a.words = 2;
+  last.words = 1;
+  last.regs[0] = a.regs[2];
+  last.offset += 2 * a.word_bytes;
+  l.emit(access_handler(a, write), {.a = place}, a);
+  return l.emit(access_handler(last, write), {.a = place}, last);
 }
 
 bool load(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operand& to) {
@@ -103,7 +116,7 @@ bool load(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operand
     l.emit(copy_register(4), {.d = kept, .a = place});
     place = kept;
   }
-  l.emit(access_handler(a, false), {.a = place}, a);
+  access(l, a, place, false);
   if (!f.half) return true;
   const uint32_t half = l.scratch(2);
   l.emit(take_half, {.d = half, .a = part, .small = 0});
@@ -117,7 +130,7 @@ bool store(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operan
     l.emit(take_bytes, {.d = shifted, .a = a.regs[0], .small = 16, .imm = 16});
     a.regs[0] = shifted;
   }
-  return l.emit(access_handler(a, true), {.a = place}, a);
+  return access(l, a, place, true);
 }
 
 bool has_registers(const Operand& o, uint32_t count) { return o.is_register() && o.count == count; }
@@ -203,7 +216,7 @@ bool store_to_lds(AmdLowering& l, const Form& f, const Access& loaded) {
   l.lanes(Op::kAdd, kU32, {.d = at, .a = lane, .b = l.scalar(amdgcn::kM0)});
   Access a = access_of(Form{.words = f.words}, Space::kShared, l.in().number("offset"));
   std::copy_n(loaded.regs, f.words, a.regs);
-  return l.emit(access_handler(a, true), {.a = at}, a);
+  return access(l, a, at, true);
 }
 
 uint32_t offset_of_lds(AmdLowering& l, std::string_view which) {
@@ -258,7 +271,7 @@ bool lower_load_to_lds(AmdLowering& l) {
   if (l.in().operands.empty() || !where(l, l.name(), 0, 1, &at)) return false;
   Access a = access_of(f, at.space, l.in().number("offset"));
   for (uint32_t k = 0; k < f.words; ++k) a.regs[k] = l.scratch(4);
-  l.emit(access_handler(a, false), {.a = at.place}, a);
+  access(l, a, at.place, false);
   return store_to_lds(l, f, a);
 }
 
@@ -273,7 +286,7 @@ bool lower_buffer_load(AmdLowering& l) {
   if (to_lds || f.half) {
     for (uint32_t k = 0; k < f.words; ++k) l.emit(copy_register(4), {.d = a.regs[k] = l.scratch(4), .a = zero});
     l.guard_by(at.in_range);
-    l.emit(access_handler(a, false), {.a = at.place}, a);
+    access(l, a, at.place, false);
     l.guarded();
     if (to_lds) return store_to_lds(l, f, a);
     const uint32_t half = l.scratch(2);
@@ -283,7 +296,7 @@ bool lower_buffer_load(AmdLowering& l) {
   for (uint32_t k = 0; k < f.words; ++k)
     l.emit(copy_register(4), {.d = a.regs[k] = l.register_at(l.operand(0), k), .a = zero});
   l.guard_by(at.in_range);
-  return l.emit(access_handler(a, false), {.a = at.place}, a);
+  return access(l, a, at.place, false);
 }
 bool lower_buffer_store(AmdLowering& l) {
   const Form f = form_of(l.name());
@@ -388,7 +401,7 @@ bool lower_lds_transposed(AmdLowering& l) {
     a.regs[k] = plan.from[k] = l.scratch(4);
     plan.to[k] = l.register_at(operands[0], k);
   }
-  l.emit(access_handler(a, false), {.a = l.register_at(operands[1], 0)}, a);
+  access(l, a, l.register_at(operands[1], 0), false);
   return l.emit(handler<run_transpose>, {}, plan);
 }
 

@@ -88,13 +88,12 @@ uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
 // SDWA's selections: src0_sel:BYTE_0, src1_sel:WORD_1, ...
 uint32_t AmdLowering::selected(const Operand& o, uint32_t place, size_t number) {
   const std::string_view text = in_->text(number == 0 ? "src0_sel" : "src1_sel");
-  const bool is_signed = o.text.starts_with("sext(");
   uint32_t bits = 32, from = 0;
   if (text.starts_with("BYTE_")) bits = 8, from = 8 * static_cast<uint32_t>(text[5] - '0');
   if (text.starts_with("WORD_")) bits = 16, from = 16 * static_cast<uint32_t>(text[5] - '0');
   if (bits == 32) return place;
   const uint32_t out = scratch(4);
-  emit(amd::take_bytes, {.d = out, .a = place, .small = from, .imm = static_cast<int64_t>(bits | is_signed << 8)});
+  emit(amd::take_bytes, {.d = out, .a = place, .small = from, .imm = static_cast<int64_t>(bits | (o.extends_sign ? 256u : 0u))});
   return out;
 }
 
@@ -307,8 +306,10 @@ bool AmdLowering::give() {
       size_t read = 0;
       for (const Slot& other : in_->row->slots) read += !other.written;
       const int64_t half = o->half >= 0 ? o->half : in_->number_at("op_sel", read, in_->text("dst_sel") == "WORD_1");
-      const bool keeps = is_rdna || half || in_->has("op_sel") || in_->text("dst_unused") == "UNUSED_PRESERVE" ||
-                         name().starts_with("v_cvt_pk_") || name().starts_with("v_fma_mix");
+      const bool is_sdwa = in_->encoding == amdgcn::Instruction::kSdwa;
+      if (is_sdwa && in_->text("dst_sel").starts_with("BYTE")) return false;
+      const bool keeps = is_sdwa ? in_->text("dst_unused") == "UNUSED_PRESERVE"
+                                 : is_rdna || half || in_->has("op_sel") || name().starts_with("v_cvt_pk_");
       emit(amd::put_half, {.d = register_at(*o, 0), .a = g.place, .small = static_cast<uint32_t>(half), .imm = !keeps});
     } else if (in_->encoding == amdgcn::Instruction::kSdwa) {
       const std::string_view to = in_->text("dst_sel");

@@ -233,13 +233,14 @@ bool lower_fmamk(AmdLowering& l) {
 namespace {
 
 // ISA, V_DIV_SCALE: what a division has to be scaled by so that its steps are exact; and whether its quotient is scaled back.
-template <class T, int kBias, int kBits>
+template <class T, int kBits>
 void div_scale(Lanes& l, const Operands& in) {
   const T *value = l.reg<T>(in.a), *denominator = l.reg<T>(in.b), *numerator = l.reg<T>(in.c);
   T* d = l.reg<T>(in.d);
   int8_t* scaled = l.reg<int8_t>(in.e);
   constexpr int kBy = sizeof(T) == 4 ? 64 : 128;
-  auto exponent = [](T x) { return std::ilogb(x) < -kBias + 1 ? 0 : std::ilogb(x) + kBias; };
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  auto exponent = [](T x) { return static_cast<int>(std::bit_cast<Bits>(x) << 1 >> kBits); };  // its field
   auto is_small = [](T x) { return x != 0 && std::fabs(x) < std::numeric_limits<T>::min(); };
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
@@ -288,7 +289,7 @@ bool lower_div_scale(AmdLowering& l) {
   const bool wide = l.in().row->slots[0].bits == 64;
   const uint32_t a = l.source(2), b = l.source(3), c = l.source(4);
   const uint32_t d = l.result(0), flag = l.result(1);
-  l.emit(wide ? div_scale<double, 1023, 53> : div_scale<float, 127, 24>, {.d = d, .a = a, .b = b, .c = c, .e = flag});
+  l.emit(wide ? div_scale<double, 53> : div_scale<float, 24>, {.d = d, .a = a, .b = b, .c = c, .e = flag});
   return l.give();
 }
 bool lower_div_fmas(AmdLowering& l) {
@@ -331,7 +332,8 @@ bool lower_pack_moves(AmdLowering& l) {
   return l.give();
 }
 
-// --- bytes: fp8 and bf8, FNUZ in gfx940 to gfx942, OCP's from gfx950 and gfx12 on ------------------------------------------------
+// --- bytes: fp8 and bf8, FNUZ in gfx940 to gfx942, OCP's from gfx950 and gfx12 on. What is too large is a NaN or an infinity, as
+// .amdhsa_fp16_overflow is 0 ------------------------------------------------
 namespace {
 
 num::Type byte_type(AmdLowering& l, bool is_bf8) {
@@ -347,20 +349,24 @@ struct Bytes {
 };
 void read_bytes(Exec& x, const Operands& in, const Bytes& plan) {
   const uint32_t* a = x.reg<uint32_t>(in.a);
-  for (uint32_t i : x.lanes())
+  for (uint32_t i : x.lanes()) {
+    const uint32_t bytes = a[i];  // a result may be the same register
     for (uint32_t k = 0; k <= static_cast<uint32_t>(plan.pair); ++k)
       x.reg<uint32_t>(k ? in.e : in.d)[i] = static_cast<uint32_t>(
-          num::convert_float(a[i] >> (8 * (plan.at + k)) & 255, plan.type, num::Type::kF32));
+          num::convert_float(bytes >> (8 * (plan.at + k)) & 255, plan.type, num::Type::kF32));
+  }
 }
 void write_bytes(Exec& x, const Operands& in, const Bytes& plan) {
   uint32_t* d = x.reg<uint32_t>(in.d);
-  for (uint32_t i : x.lanes())
+  for (uint32_t i : x.lanes()) {
+    const float values[2] = {x.reg<float>(in.a)[i], x.reg<float>(in.b)[i]};
     for (uint32_t k = 0; k < 2; ++k) {
-      const float value = x.reg<float>(k ? in.b : in.a)[i];
-      const auto byte = static_cast<uint32_t>(num::from_double(value, plan.type));
+      const float value = values[k];
+      const auto byte = static_cast<uint32_t>(num::from_double(value, plan.type, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = 8 * (plan.at + k);
       d[i] = (d[i] & ~(255u << shift)) | byte << shift;
     }
+  }
 }
 
 }  // namespace
@@ -426,13 +432,15 @@ void write_scaled(Exec& x, const Operands& in, const Scaled& plan) {
   const bool wide = plan.wide == num::Type::kF32;
   const uint32_t *a = x.reg<uint32_t>(in.a), *b = wide ? x.reg<uint32_t>(in.b) : nullptr, *scale = x.reg<uint32_t>(in.c);
   const auto bits = static_cast<uint32_t>(num::width_of(plan.narrow));
-  for (uint32_t i : x.lanes())
+  for (uint32_t i : x.lanes()) {
+    const uint64_t values[2] = {wide ? a[i] : a[i] & 0xffff, wide ? b[i] : a[i] >> 16};
     for (uint32_t k = 0; k < 2; ++k) {
-      const uint64_t value = wide ? (k ? b[i] : a[i]) : a[i] >> (16 * k) & 0xffff;
-      const auto code = static_cast<uint32_t>(num::from_double(num::to_double(value, plan.wide) / scale_of(scale[i]), plan.narrow));
+      const uint64_t value = values[k];
+      const auto code = static_cast<uint32_t>(num::from_double(num::to_double(value, plan.wide) / scale_of(scale[i]), plan.narrow, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = plan.at + bits * k, field = ((1u << bits) - 1) << shift;
       d[i] = (d[i] & ~field) | (code << shift & field);
     }
+  }
 }
 // "v_cvt_scalef32_pk_f32_fp8": to, from.
 std::array<std::string_view, 2> types_of(std::string_view name) {
