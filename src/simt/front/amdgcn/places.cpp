@@ -62,7 +62,8 @@ uint64_t AmdLowering::symbol(const Operand& o) {
 uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
   if (o.kind == OperandKind::kWord) return constant(symbol(o), 4);
   uint64_t bits = static_cast<uint64_t>(o.integer);
-  const bool is_half = s.bits == 16 || s.kind == 'H';
+  // Pairs of integers read a number of 32 bits, of which op_sel takes a half.
+  const bool is_half = (s.bits == 16 || s.kind == 'H') && (s.kind != 'P' || s.is_pair);
   if (o.kind == OperandKind::kFloat) {
     if (is_half)
       bits = num::from_double(o.number, num::Type::kF16);
