@@ -57,7 +57,7 @@ uint32_t registers_of(const Slot& s, uint32_t width) {
 }
 
 bool suits(const Slot& s, const Operand& o, uint32_t width) {
-  if (o.kind == OperandKind::kScalar && o.index == kNull) return true;
+  if (o.is(kNull)) return true;
   if (s.kind == 'W') return true;
   if (s.kind == 'S' || s.kind == 'M')
     return (o.kind == OperandKind::kScalar && o.count == (s.kind == 'S' ? 1 : width / 32)) ||

@@ -40,6 +40,7 @@ struct Operand {
   std::string_view text;  // as it is written, without -, | |
 
   bool is_register() const { return kind <= OperandKind::kScalar; }
+  bool is(Special special) const { return kind == OperandKind::kScalar && index == special; }
 };
 
 struct Modifier {

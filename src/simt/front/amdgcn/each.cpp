@@ -205,6 +205,14 @@ float each_med3_f32(float a, float b, float c) {
 half each_min3_f16(half a, half b, half c) { return narrow(each_min3_f32(wide(a), wide(b), wide(c))); }
 half each_max3_f16(half a, half b, half c) { return narrow(each_max3_f32(wide(a), wide(b), wide(c))); }
 half each_med3_f16(half a, half b, half c) { return narrow(each_med3_f32(wide(a), wide(b), wide(c))); }
+float each_maxmin_f32(float a, float b, float c) { return smaller(larger(a, b), c); }
+float each_minmax_f32(float a, float b, float c) { return larger(smaller(a, b), c); }
+half each_maxmin_f16(half a, half b, half c) { return narrow(each_maxmin_f32(wide(a), wide(b), wide(c))); }
+half each_minmax_f16(half a, half b, half c) { return narrow(each_minmax_f32(wide(a), wide(b), wide(c))); }
+i32 each_maxmin_i32(i32 a, i32 b, i32 c) { return std::min(std::max(a, b), c); }
+i32 each_minmax_i32(i32 a, i32 b, i32 c) { return std::max(std::min(a, b), c); }
+u32 each_maxmin_u32(u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }
+u32 each_minmax_u32(u32 a, u32 b, u32 c) { return std::max(std::min(a, b), c); }
 float each_minimum3_f32(float a, float b, float c) { return a != a || b != b || c != c ? NAN : each_min3_f32(a, b, c); }
 float each_maximum3_f32(float a, float b, float c) { return a != a || b != b || c != c ? NAN : each_max3_f32(a, b, c); }
 

@@ -4,12 +4,13 @@
 // cuts each toward zero 24 bits after its point, and adds exactly; then it aligns that sum and the accumulator to the larger of
 // their exponents, rounds both down (31 and 24 bits), adds, and rounds to nearest. f32 and f64 are chains of fused multiply-adds.
 // Measured by others on an MI300X: "MMA-Sim" (arXiv 2511.10909). For RDNA, and for shapes that are gfx950's alone, nothing is
-// published: they are added exactly and rounded once (RDNA), or as CDNA 3 adds.
+// published: those of RDNA and of fp8, fp6 and fp4 of gfx950 are added exactly and rounded once, the rest of gfx950 as CDNA 3 adds.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <cstring>
 
 #include <triton_runner/num/mfma.h>
@@ -35,6 +36,7 @@ struct Product {
   bool is_signed[2] = {true, true};
   uint32_t per_lane = 1;                  // elements of k in a lane
   std::vector<uint32_t> from[2], c, to;   // places of registers; c may be a number
+  uint32_t scales[2] = {kNoRegister, kNoRegister}, scale_byte[2] = {};  // e8m0 of 32 elements of a row
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
 
@@ -131,8 +133,11 @@ float number_of(const Product& p, Type type, uint32_t code) {
 
 // The code of element j of a lane's registers.
 uint32_t code_at(Exec& x, const std::vector<uint32_t>& places, uint32_t bits, uint32_t j, uint32_t lane) {
-  const uint32_t word = x.reg<uint32_t>(places[j * bits / 32])[lane];
-  return bits == 32 ? word : word >> (j * bits % 32) & ((1u << bits) - 1);
+  const uint32_t at = j * bits, word = x.reg<uint32_t>(places[at / 32])[lane];
+  if (bits == 32) return word;
+  uint64_t two = word;
+  if (at % 32 + bits > 32) two |= uint64_t{x.reg<uint32_t>(places[at / 32 + 1])[lane]} << 32;
+  return static_cast<uint32_t>(two >> (at % 32)) & ((1u << bits) - 1);
 }
 
 // Where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
@@ -159,7 +164,11 @@ void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, 
   for (uint32_t i = 0; i < size; ++i)
     for (uint32_t k = 0; k < p.k; ++k) {
       const Spot spot = spot_of(p, size, i, k, block);
-      const float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), spot.element, w + spot.lane));
+      float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), spot.element, w + spot.lane));
+      if (p.scales[side] != kNoRegister) {
+        const uint32_t scale = x.reg<uint32_t>(p.scales[side])[w + spot.lane] >> (8 * p.scale_byte[side]) & 255;
+        value = scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(value, static_cast<int>(scale) - 127);
+      }
       const size_t at = side ? k * p.n + i : i * p.k + k;
       to.value[at] = value;
       if (p.sum != Product::kFused) continue;
@@ -322,12 +331,38 @@ bool lower_product(AmdLowering& l, Product p) {
 
 }  // namespace
 
+namespace {
+
+// gfx950: cbsz and blgp say the types of A and B, and two registers hold the scales of 32 elements each. How it adds is not
+// published: here exactly, rounded once.
+bool lower_f8f6f4(AmdLowering& l, std::string_view name, bool scaled) {
+  static constexpr Type kFormats[] = {Type::kF8E4M3FN, Type::kF8E5M2, Type::kF6E2M3FN, Type::kF6E3M2FN, Type::kF4E2M1FN};
+  Product p;
+  const auto a = static_cast<size_t>(l.in().number("cbsz")), b = static_cast<size_t>(l.in().number("blgp"));
+  if (a >= std::size(kFormats) || b >= std::size(kFormats) || !read_shape(name, &p)) return false;
+  p.a = kFormats[a], p.b = kFormats[b];
+  p.sum = Product::kExact;
+  if (!scaled) return lower_product(l, std::move(p));
+  if (l.in().operands.size() != 6) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    std::vector<uint32_t> places;
+    if (!places_of(l, l.operand(4 + side), 1, &places)) return false;
+    p.scales[side] = places[0];
+    p.scale_byte[side] = static_cast<uint32_t>(l.in().number_at("op_sel", side, 0) + 2 * l.in().number_at("op_sel_hi", side, 0));
+  }
+  return lower_product(l, std::move(p));
+}
+
+}  // namespace
+
 bool lower_mfma(AmdLowering& l) {
   Product p;
   std::string_view name = l.name().substr(std::string_view("v_mfma_").size());
+  const bool scaled = name.starts_with("scale_");
+  if (scaled) name.remove_prefix(6);
+  if (name.ends_with("_f8f6f4")) return lower_f8f6f4(l, name.substr(4), scaled);
   for (const std::string_view word : {"cbsz", "abid", "blgp"})
     if (l.in().number(word) != 0) return l.error("'" + std::string(word) + "' of a matrix product is not executed");
-  if (name.starts_with("scale_") || name.ends_with("f8f6f4")) return l.error("scaled matrix products are not executed yet");
   const std::string_view to = name.substr(0, 3);
   name.remove_prefix(4);
   if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;

@@ -157,7 +157,7 @@ bool where(AmdLowering& l, std::string_view name, size_t at, size_t base, Where*
     return true;
   }
   if (name.starts_with("flat")) out->space = Space::kGeneric;
-  if (!s || is_off(*s) || s->index == amdgcn::kNull) {
+  if (!s || is_off(*s) || s->is(amdgcn::kNull)) {
     if (!has_registers(v, 2)) return false;
     out->place = l.pair_at(v);
     return true;

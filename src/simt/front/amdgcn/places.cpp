@@ -29,7 +29,7 @@ uint32_t AmdLowering::vector(uint32_t index, bool accumulates) {
 }
 
 uint32_t AmdLowering::register_at(const Operand& o, uint32_t k) {
-  if (o.kind == OperandKind::kScalar) return scalar(o.index == amdgcn::kNull ? o.index : o.index + k);
+  if (o.kind == OperandKind::kScalar) return scalar(o.is(amdgcn::kNull) ? o.index : o.index + k);
   return vector(o.index + k, o.kind == OperandKind::kAccumulator);
 }
 
@@ -226,7 +226,7 @@ uint32_t AmdLowering::mask(size_t k) { return mask_of(*matched_[k]); }
 
 uint32_t AmdLowering::mask_of(const Operand& o) {
   if (!o.is_register()) return constant(o.integer ? 0xff : 0, 1);
-  if (o.index == amdgcn::kExecLo) return exec_;
+  if (o.is(amdgcn::kExecLo)) return exec_;
   const uint32_t out = scratch(1), saved = guard_;
   unguarded();
   emit(amd::unpack_mask, {.d = out, .a = scalar(o.index), .b = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
@@ -238,7 +238,7 @@ uint32_t AmdLowering::result(size_t k) {
   const Slot& s = in_->row->slots[k];
   const Operand* o = matched_[k];
   const uint32_t bytes = s.kind == 'M' ? 1 : s.kind == 'H' ? 2 : s.bits == 64 ? 8 : 4;
-  const bool direct = bytes == 4 && o && o->is_register() && o->index != amdgcn::kNull &&
+  const bool direct = bytes == 4 && o && o->is_register() && !o->is(amdgcn::kNull) &&
                       in_->encoding != amdgcn::Instruction::kSdwa;
   const uint32_t place = direct ? register_at(*o, 0) : scratch(bytes);
   given_.push_back({k, place});
@@ -250,11 +250,11 @@ bool AmdLowering::give_pair(const Operand& o, uint32_t wide, uint32_t k) {
 }
 
 bool AmdLowering::give_mask(const Operand& o, uint32_t predicate) {
-  if (o.index == amdgcn::kNull) return true;
+  if (o.is(amdgcn::kNull)) return true;
   const uint32_t saved = guard_;
   unguarded();
   emit(amd::pack_mask, {.d = scalar(o.index), .a = predicate, .b = exec_, .e = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
-  if (o.index == amdgcn::kExecLo) exec_changed();
+  if (o.is(amdgcn::kExecLo)) exec_changed();
   guard_ = saved;
   return true;
 }
@@ -299,7 +299,7 @@ bool AmdLowering::give() {
       continue;
     }
     if (is_float && (in_->has("clamp") || in_->has("mul") || in_->has("div"))) clamped(g.place, s);
-    if (o->index == amdgcn::kNull && o->kind == OperandKind::kScalar) continue;
+    if (o->is(amdgcn::kNull)) continue;
     if (s.bits == 64) {
       give_pair(*o, g.place);
     } else if (s.kind == 'H') {
