@@ -71,7 +71,8 @@ void init_simt(nb::module_& m) {
             without_gil([&] { return simt::load_amdgcn(std::move(text), name, options, filename); }));
       },
       "text"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
-      "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for load_simt.");
+      "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for "
+      "load_simt.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, "target"_a,
         "Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.");
   m.def(

@@ -91,7 +91,7 @@ base::Result<Matched> match(const Module& module, const Instruction& in, uint32_
   if (in.row->takes_any) return out;
   size_t at = 0;
   bool fits = true;
-  // Where the text has an operand less than the row, what may be left out is.
+  // Optional operands are left out where the text has one less than the row.
   const bool all_there = in.operands.size() == in.row->slots.size();
   for (size_t k = 0; fits && k < in.row->slots.size(); ++k) {
     const Slot& s = in.row->slots[k];

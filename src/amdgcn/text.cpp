@@ -55,16 +55,15 @@ struct Named {
   std::string_view name;
   uint32_t index, count;
 };
-constexpr Named kNamed[] = {{"vcc", kVccLo, 2},       {"vcc_lo", kVccLo, 1},   {"vcc_hi", kVccHi, 1},
-                            {"exec", kExecLo, 2},     {"exec_lo", kExecLo, 1}, {"exec_hi", kExecHi, 1},
-                            {"m0", kM0, 1},           {"null", kNull, 2}};
+constexpr Named kNamed[] = {{"vcc", kVccLo, 2},   {"vcc_lo", kVccLo, 1},   {"vcc_hi", kVccHi, 1},
+                            {"exec", kExecLo, 2}, {"exec_lo", kExecLo, 1}, {"exec_hi", kExecHi, 1},
+                            {"m0", kM0, 1},       {"null", kNull, 2}};
 
 // "v1" or "v[2:3]" behind its letter.
 bool read_register(std::string_view text, Operand& to) {
   Operand o = to;
   for (const Named& n : kNamed)
-    if (text == n.name)
-      return to.kind = OperandKind::kScalar, to.index = n.index, to.count = n.count, true;
+    if (text == n.name) return to.kind = OperandKind::kScalar, to.index = n.index, to.count = n.count, true;
   const uint32_t base = take(text, "ttmp") ? 108 : 0;
   if (base) {
     o.kind = OperandKind::kScalar;
@@ -148,7 +147,8 @@ class ParsedModule final : public Module {
     if (text_.size() > UINT32_MAX / 2) return base::failure(filename_ + ": the text is too large");
     find_kernels();
     if (kernels_.empty())
-      return base::failure(filename_ + ": no kernel is in this text", {"a kernel has a block .amdhsa_kernel"});
+      return base::failure(filename_ + ": no kernel is in this text",
+                           {"a kernel has a block .amdhsa_kernel"});
     const std::string_view all = text_;
     for (size_t at = 0; at < all.size();) {
       const size_t end = std::min(all.find('\n', at), all.size());
@@ -164,7 +164,9 @@ class ParsedModule final : public Module {
   }
 
  private:
-  uint32_t offset_of(std::string_view part) const { return static_cast<uint32_t>(part.data() - text_.data()); }
+  uint32_t offset_of(std::string_view part) const {
+    return static_cast<uint32_t>(part.data() - text_.data());
+  }
 
   // Functions are called by their names: s_add_u32 s0, s0, f@rel32@lo+4.
   void append_functions(Kernel& k) const {
@@ -261,8 +263,9 @@ class ParsedModule final : public Module {
       for (int64_t& n : numbers)
         if (!read_integer(take_word(text), &n)) return;
       const auto file = files_.find(numbers[0]);
-      if (numbers[1] > 0) place_ = {file == files_.end() ? std::string_view() : file->second,
-                                    static_cast<uint32_t>(numbers[1]), static_cast<uint32_t>(numbers[2])};
+      if (numbers[1] > 0)
+        place_ = {file == files_.end() ? std::string_view() : file->second, static_cast<uint32_t>(numbers[1]),
+                  static_cast<uint32_t>(numbers[2])};
     }
   }
 
@@ -327,9 +330,8 @@ class ParsedModule final : public Module {
     while (!text.empty()) {
       const std::string_view word = take_word(text);
       const size_t colon = word.find(':');
-      in.modifiers.push_back({word.substr(0, colon), colon == std::string_view::npos
-                                                         ? std::string_view()
-                                                         : word.substr(colon + 1)});
+      in.modifiers.push_back({word.substr(0, colon),
+                              colon == std::string_view::npos ? std::string_view() : word.substr(colon + 1)});
     }
   }
 

@@ -151,7 +151,9 @@ def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str])
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path, help="a folder of tests, or one test file")
-    parser.add_argument("--level", default="ttir", choices=["ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn"])
+    parser.add_argument(
+        "--level", default="ttir", choices=["ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn"]
+    )
     parser.add_argument("--target", default="cuda:90")
     parser.add_argument("--files", default="", help="of a folder only these: test_core,test_random")
     parser.add_argument("--limit", type=float, default=900, help="seconds in all")

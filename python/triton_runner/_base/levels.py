@@ -81,7 +81,7 @@ def levels_below(target: str, level: str) -> tuple[str, ...]:
 
 
 def executed(level: str, target: str) -> str:
-    """The level that the CPU is given where `level` of a target was asked for: of LLIR the PTX or the AMDGCN."""
+    """The level that the CPU is given for a level of a target: for LLIR the PTX or the AMDGCN."""
     if level not in LEVELS or not LEVELS[level].lowered:
         return level
     return next(below for below in levels_below(target, level) if LEVELS[below].is_text)

@@ -33,6 +33,8 @@ CHECKS = {
 }
 DEFAULT_TARGET = "cuda:90"
 MLIR_CHECKS = ("nanload", "hints")  # need types and promises that lower levels do not have
+# These ask which instruction computes floats, which AMD's machine code does not tell.
+NUMBER_CHECKS = ("nan", "inf", "zerodiv")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,14 +89,19 @@ def _number(name: str, lowest: int):
     return (name, lambda value: value if lowest >= 0 or value >= 0 else None)
 
 
+def looks(check: str, level: str) -> bool:
+    """Whether a check looks at what is executed at a level."""
+    if check == "hazard":
+        return level == "cubin"
+    if check in MLIR_CHECKS:
+        return level in ("python", *MLIR)
+    return not (check in NUMBER_CHECKS and level == "amdgcn")
+
+
 def named_checks(text: str, level: str) -> str:
     """The checks of a text, where "all" stands for those that look at a level; "": the one that Python's
     kernels are executed at."""
-    has_types, is_machine = level in ("", "python", *MLIR), level == "cubin"
-    all_checks = [
-        name for name in CHECKS
-        if (name != "hazard" or is_machine) and (name not in MLIR_CHECKS or has_types)
-    ]  # fmt: skip
+    all_checks = [name for name in CHECKS if looks(name, level or "python")]
     names = (all_checks if name == "all" else [name] for name in text.split(","))
     return ",".join(dict.fromkeys(itertools.chain.from_iterable(names)))
 

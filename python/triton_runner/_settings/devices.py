@@ -91,7 +91,7 @@ def cpu_target() -> tuple[str, str]:
 
 
 def check_level_of(target: str, level: str) -> None:
-    """What the SIMT engine executes belongs to a target: PTX and cubins to CUDA's, AMDGCN to AMD's."""
+    """Refuses a target without the level: PTX and cubins are CUDA's, AMDGCN is AMD's."""
     if LEVELS[level].engine == "simt" and target and level not in levels_of(target):
         raise fail(
             f"{target} has no level {level}",

@@ -56,7 +56,8 @@ struct Instruction {
   std::string_view spelling;  // v_add_f32_dpp
   std::string_view name;      // v_add_f32
   enum Encoding : uint8_t { kPlain, kE64, kDpp, kSdwa } encoding = kPlain;
-  bool is_second = false;    // of two that RDNA does at once (v_dual_...): it reads what was there before the first
+  bool is_second =
+      false;  // of two that RDNA does at once (v_dual_...): it reads what was there before the first
   const Row* row = nullptr;  // of opcodes.def; null: there is none
   std::vector<Operand> operands;
   std::vector<Modifier> modifiers;
@@ -81,7 +82,7 @@ struct Parameter {
   bool is_pointer = false;
 };
 
-// What the launch adds to the arguments: "block_count_x", "group_size_x", ...
+// The launch adds these to the arguments: "block_count_x", "group_size_x", ...
 struct Hidden {
   std::string_view kind;
   uint32_t offset = 0, bytes = 0;
@@ -89,12 +90,13 @@ struct Hidden {
 
 struct Kernel {
   std::string_view name;
-  std::vector<Instruction> body;                         // of the functions that it calls, too, behind its own
-  std::map<std::string_view, uint32_t> labels;           // the number of the instruction that follows; functions by their names
-  std::map<std::string_view, int64_t> directives;        // "next_free_vgpr": of .amdhsa_
+  std::vector<Instruction> body;  // of the functions that it calls, too, behind its own
+  std::map<std::string_view, uint32_t>
+      labels;  // the number of the instruction that follows; functions by their names
+  std::map<std::string_view, int64_t> directives;  // "next_free_vgpr": of .amdhsa_
   std::vector<Parameter> parameters;
   std::vector<Hidden> hidden;
-  uint32_t kernarg_bytes = 0, threads = 0;               // of the largest block; 0: not said
+  uint32_t kernarg_bytes = 0, threads = 0;  // of the largest block; 0: not said
 
   int64_t directive(std::string_view name, int64_t otherwise = 0) const {
     const auto found = directives.find(name);

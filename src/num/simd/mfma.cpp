@@ -10,7 +10,9 @@ namespace {
 NUM_INLINE int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
 NUM_INLINE int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
 // 2 to the power of n, from -1022 to 1023.
-NUM_INLINE double power(int32_t n) { return bits_as<double>(static_cast<uint64_t>(static_cast<int64_t>(n + 1023)) << 52); }
+NUM_INLINE double power(int32_t n) {
+  return bits_as<double>(static_cast<uint64_t>(static_cast<int64_t>(n + 1023)) << 52);
+}
 
 // The sums of products k = first, first + step, ...: 24 bits after the point of the largest exponent, which is e.
 NUM_INLINE void sum_products(const MfmaStep& s, int first, int step, int32_t* sum, int32_t* e) {

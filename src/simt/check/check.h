@@ -169,7 +169,7 @@ class Checks {
   State& of(const Exec& x);
   // Adds an access to `records` and returns its number.
   uint32_t record(Records& records, const machine::Agent& agent, machine::Act act, const Operands& in,
-                         uint32_t thread, uint64_t serial);
+                  uint32_t thread, uint64_t serial);
   // Checks an access to one byte. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);

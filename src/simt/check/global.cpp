@@ -58,7 +58,8 @@ uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands&
     global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, warps, times, s.cluster});
   }
   // Those of a warp's reads are not told apart.
-  return global_records_.number_of(act == Act::kWrite || act == Act::kAtomic ? thread : thread - thread % x.code().width);
+  return global_records_.number_of(
+      act == Act::kWrite || act == Act::kAtomic ? thread : thread - thread % x.code().width);
 }
 
 std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me, const Record& other) const {
@@ -173,7 +174,8 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
   }
   const auto ahead = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).first));
   if (ahead != 0)
-    lane = ((x.first + lane) / x.code().width + ahead) * x.code().width - x.first;  // of the first warp that nothing orders
+    lane = ((x.first + lane) / x.code().width + ahead) * x.code().width -
+           x.first;  // of the first warp that nothing orders
   return x.made_trap(in, other.time == kUnderWay ? exec::Race::kInFlight : exec::Race::kGlobal,
                      std::move(message), lane, 0, 0, std::move(notes));
 }
@@ -194,11 +196,12 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     if (write) other->writes(serial_, address, bytes);
     auto* at = reinterpret_cast<std::byte*>(address);
     if (!write && source_of(in).access == Source::Access::kPlain)
-      other->reads(serial_, *x.cta, (x.first + lane) / x.code().width, address, bytes, [&](const DoubtfulRead& r) {
-        std::byte* place = at + (r.address - address);
-        borrowed_.push_back({place, {place, place + r.bytes}});
-        std::memcpy(place, r.value.data(), r.bytes);
-      });
+      other->reads(serial_, *x.cta, (x.first + lane) / x.code().width, address, bytes,
+                   [&](const DoubtfulRead& r) {
+                     std::byte* place = at + (r.address - address);
+                     borrowed_.push_back({place, {place, place + r.bytes}});
+                     std::memcpy(place, r.value.data(), r.bytes);
+                   });
     return true;
   }
   if (!(race_ || uninit_ || unwritten_.any())) return true;

@@ -32,7 +32,6 @@ from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
 # PTX does not say what they look at.
-_MLIR_ONLY = {*_settings.MLIR_CHECKS}
 # The checks that report a kind of trap.
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
@@ -53,7 +52,7 @@ def looks(check: str, level: str) -> bool:
     control words are all that it adds."""
     if level == "cubin" or check == "hazard":
         return level == "cubin" and check == "hazard"
-    return level in MLIR or check not in _MLIR_ONLY
+    return _settings.looks(check, level)
 
 
 def checks_of(names: str | None) -> tuple:

@@ -18,6 +18,7 @@ from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, ON_CPU, is_above
 from triton_runner._code.flow import Flow
+from triton_runner._kernel.dumps.dumping import LEVELS as DUMPED
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, Values
 from triton_runner._kernel.lockstep.pairs import comparable, counterparts, takes_part
@@ -148,9 +149,9 @@ def lockstep(
     target = gpu_driver.current_target() if on_gpu else None
     subject = subject_of(kernel, args, dict(constexprs or {}), grid, dict(sources or {}), target)
     levels = subject.levels if levels is None else levels
-    unknown = [level for level in levels if level not in ON_CPU]
+    unknown = [level for level in levels if level not in DUMPED]
     if unknown or not levels:
-        raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(ON_CPU)}")
+        raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(DUMPED)}")
     plan = [(level, "cpu", level) for level in sorted(levels, key=ON_CPU.index)] if "cpu" in devices else []
     settings = {"order": shuffle, "checks": check, **subject.settings}
     return _compared(

@@ -1,4 +1,4 @@
-// What rows that say EACH compute of one lane: each_<f>, as the ISA's documents have it ("Vector ALU operations", "Scalar ALU
+// Computes what rows that say EACH ask for of one lane: each_<f>, as the ISA's documents have it ("Vector ALU operations", "Scalar ALU
 // operations" of AMD's CDNA 3 and RDNA 3 instruction set architectures). Functions whose table AMD does not publish (exp, log,
 // rcp, rsq, sin, cos) are rounded correctly; AMD allows 1 ULP.
 #include <bit>
@@ -24,7 +24,9 @@ struct half {  // its bits
   u16 bits;
 };
 
-float wide(half h) { return std::bit_cast<float>(static_cast<u32>(num::convert_float(h.bits, Type::kF16, Type::kF32))); }
+float wide(half h) {
+  return std::bit_cast<float>(static_cast<u32>(num::convert_float(h.bits, Type::kF16, Type::kF32)));
+}
 half narrow(double x) { return {static_cast<u16>(num::from_double(x, Type::kF16))}; }
 // A lane mask's element.
 struct flag {
@@ -132,6 +134,11 @@ u32 each_pack_halves(u16 a, u16 b) { return a | u32{b} << 16; }
 
 // --- integers --------------------------------------------------------------------------------------------------------
 i32 each_absolute(i32 a) { return static_cast<i32>(a < 0 ? 0u - static_cast<u32>(a) : static_cast<u32>(a)); }
+u32 saturated_add(u32 a, u32 b) { return a + b < a ? 0xffffffff : a + b; }
+u32 saturated_sub(u32 a, u32 b) { return a < b ? 0 : a - b; }
+i32 within(i64 x) { return static_cast<i32>(std::clamp<i64>(x, INT32_MIN, INT32_MAX)); }
+i32 signed_add(i32 a, i32 b) { return within(i64{a} + b); }
+i32 signed_sub(i32 a, i32 b) { return within(i64{a} - b); }
 u32 low24(u32 a) { return a & 0xffffff; }
 i64 signed24(u32 a) { return static_cast<i32>(a << 8) >> 8; }
 u32 each_mul_u24(u32 a, u32 b) { return low24(a) * low24(b); }
@@ -159,25 +166,47 @@ u32 by_halves(u32 a, u32 b, F f) {
   const auto high = static_cast<u16>(f(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
   return low | u32{high} << 16;
 }
-u32 each_pk_add_u16(u32 a, u32 b) { return by_halves<u16>(a, b, [](int x, int y) { return x + y; }); }
-u32 each_pk_sub_u16(u32 a, u32 b) { return by_halves<u16>(a, b, [](int x, int y) { return x - y; }); }
+u32 each_pk_add_u16(u32 a, u32 b) {
+  return by_halves<u16>(a, b, [](int x, int y) { return x + y; });
+}
+u32 each_pk_sub_u16(u32 a, u32 b) {
+  return by_halves<u16>(a, b, [](int x, int y) { return x - y; });
+}
 u32 each_pk_add_i16(u32 a, u32 b) { return each_pk_add_u16(a, b); }
 u32 each_pk_sub_i16(u32 a, u32 b) { return each_pk_sub_u16(a, b); }
-u32 each_pk_mul_lo_u16(u32 a, u32 b) { return by_halves<u16>(a, b, [](u32 x, u32 y) { return x * y; }); }
-u32 each_pk_min_i16(u32 a, u32 b) { return by_halves<i16>(a, b, [](int x, int y) { return std::min(x, y); }); }
-u32 each_pk_max_i16(u32 a, u32 b) { return by_halves<i16>(a, b, [](int x, int y) { return std::max(x, y); }); }
-u32 each_pk_min_u16(u32 a, u32 b) { return by_halves<u16>(a, b, [](int x, int y) { return std::min(x, y); }); }
-u32 each_pk_max_u16(u32 a, u32 b) { return by_halves<u16>(a, b, [](int x, int y) { return std::max(x, y); }); }
-u32 each_pk_lshlrev_b16(u32 n, u32 a) { return by_halves<u16>(n, a, [](u32 x, u32 y) { return y << (x & 15); }); }
-u32 each_pk_lshrrev_b16(u32 n, u32 a) { return by_halves<u16>(n, a, [](u32 x, u32 y) { return y >> (x & 15); }); }
-u32 each_pk_ashrrev_i16(u32 n, u32 a) { return by_halves<i16>(n, a, [](int x, int y) { return y >> (x & 15); }); }
+u32 each_pk_mul_lo_u16(u32 a, u32 b) {
+  return by_halves<u16>(a, b, [](u32 x, u32 y) { return x * y; });
+}
+u32 each_pk_min_i16(u32 a, u32 b) {
+  return by_halves<i16>(a, b, [](int x, int y) { return std::min(x, y); });
+}
+u32 each_pk_max_i16(u32 a, u32 b) {
+  return by_halves<i16>(a, b, [](int x, int y) { return std::max(x, y); });
+}
+u32 each_pk_min_u16(u32 a, u32 b) {
+  return by_halves<u16>(a, b, [](int x, int y) { return std::min(x, y); });
+}
+u32 each_pk_max_u16(u32 a, u32 b) {
+  return by_halves<u16>(a, b, [](int x, int y) { return std::max(x, y); });
+}
+u32 each_pk_lshlrev_b16(u32 n, u32 a) {
+  return by_halves<u16>(n, a, [](u32 x, u32 y) { return y << (x & 15); });
+}
+u32 each_pk_lshrrev_b16(u32 n, u32 a) {
+  return by_halves<u16>(n, a, [](u32 x, u32 y) { return y >> (x & 15); });
+}
+u32 each_pk_ashrrev_i16(u32 n, u32 a) {
+  return by_halves<i16>(n, a, [](int x, int y) { return y >> (x & 15); });
+}
 u32 each_pk_mad_u16(u32 a, u32 b, u32 c) { return each_pk_add_u16(each_pk_mul_lo_u16(a, b), c); }
 
 // --- floats ------------------------------------------------------------------------------------------------------------
 template <class T>
 bool is_signaling(T x) {
-  if constexpr (sizeof(T) == 4) return x != x && !(std::bit_cast<u32>(x) >> 22 & 1);
-  else return x != x && !(std::bit_cast<u64>(x) >> 51 & 1);
+  if constexpr (sizeof(T) == 4)
+    return x != x && !(std::bit_cast<u32>(x) >> 22 & 1);
+  else
+    return x != x && !(std::bit_cast<u64>(x) >> 51 & 1);
 }
 template <class T>
 T quiet(T x) {
@@ -213,8 +242,12 @@ i32 each_maxmin_i32(i32 a, i32 b, i32 c) { return std::min(std::max(a, b), c); }
 i32 each_minmax_i32(i32 a, i32 b, i32 c) { return std::max(std::min(a, b), c); }
 u32 each_maxmin_u32(u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }
 u32 each_minmax_u32(u32 a, u32 b, u32 c) { return std::max(std::min(a, b), c); }
-float each_minimum3_f32(float a, float b, float c) { return a != a || b != b || c != c ? NAN : each_min3_f32(a, b, c); }
-float each_maximum3_f32(float a, float b, float c) { return a != a || b != b || c != c ? NAN : each_max3_f32(a, b, c); }
+float each_minimum3_f32(float a, float b, float c) {
+  return a != a || b != b || c != c ? NAN : each_min3_f32(a, b, c);
+}
+float each_maximum3_f32(float a, float b, float c) {
+  return a != a || b != b || c != c ? NAN : each_max3_f32(a, b, c);
+}
 
 double each_rcp_f64(double x) { return 1.0 / x; }
 double each_rsq_f64(double x) { return static_cast<double>(1.0L / std::sqrt(static_cast<long double>(x))); }
@@ -224,7 +257,7 @@ float each_rsq_f32(float x) { return static_cast<float>(1.0 / std::sqrt(static_c
 float each_sqrt_f32(float x) { return std::sqrt(x); }
 float each_exp_f32(float x) { return static_cast<float>(std::exp2(static_cast<double>(x))); }
 float each_log_f32(float x) { return static_cast<float>(std::log2(static_cast<double>(x))); }
-// Of an argument in turns.
+// The argument is in turns.
 double turned(float x) {
   const double t = static_cast<double>(x);
   return 6.283185307179586476925286766559 * (t - std::floor(t));
@@ -239,9 +272,9 @@ half each_log_f16(half x) { return narrow(std::log2(static_cast<double>(wide(x))
 half each_sin_f16(half x) { return narrow(each_sin_f32(wide(x))); }
 half each_cos_f16(half x) { return narrow(each_cos_f32(wide(x))); }
 
-#define ROUNDED(f, function)                                           \
-  float each_##f##_f32(float x) { return function(x); }                \
-  double each_##f##_f64(double x) { return function(x); }              \
+#define ROUNDED(f, function)                              \
+  float each_##f##_f32(float x) { return function(x); }   \
+  double each_##f##_f64(double x) { return function(x); } \
   half each_##f##_f16(half x) { return narrow(function(wide(x))); }
 ROUNDED(ceil, std::ceil)
 ROUNDED(floor, std::floor)
@@ -294,18 +327,19 @@ half each_div_fixup_f16(half q, half d, half n) { return narrow(div_fixup(wide(q
 
 // Bits of 2 / pi from `shift` on, 53 of them, as a number: what reducing a large argument multiplies by.
 double each_trig_preop(double x, u32 segment) {
-  static constexpr u32 kTwoOverPi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
-                                       0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
-                                       0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b,
-                                       0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
-                                       0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
-                                       0x1f8d5d08, 0x56033046, 0xfc7b6bab};
+  static constexpr u32 kTwoOverPi[] = {
+      0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
+      0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484,
+      0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f,
+      0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
+      0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
   const auto field = static_cast<i32>(std::bit_cast<u64>(x) >> 52 & 0x7ff);
   i32 shift = static_cast<i32>(segment & 31) * 53 + std::max(field - 1077, 0);
   u64 bits = 0;
   for (i32 k = 0; k < 53; ++k) {
     const i32 at = shift + k;
-    const bool bit = at < 32 * static_cast<i32>(std::size(kTwoOverPi)) && (kTwoOverPi[at / 32] >> (31 - at % 32) & 1);
+    const bool bit =
+        at < 32 * static_cast<i32>(std::size(kTwoOverPi)) && (kTwoOverPi[at / 32] >> (31 - at % 32) & 1);
     bits = bits << 1 | (bit ? 1 : 0);
   }
   return std::ldexp(static_cast<double>(bits), -53 - shift + (field >= 1968 ? 128 : 0));
@@ -356,7 +390,8 @@ u32 each_cvt_pk_u8_f32(float x, u32 byte, u32 kept) {
   return (kept & ~(255u << at)) | value << at;
 }
 u32 halves(float a, float b, Type type, num::Rounding rounding) {
-  return static_cast<u32>(num::from_double(a, type, rounding)) | static_cast<u32>(num::from_double(b, type, rounding)) << 16;
+  return static_cast<u32>(num::from_double(a, type, rounding)) |
+         static_cast<u32>(num::from_double(b, type, rounding)) << 16;
 }
 u32 each_cvt_pkrtz(float a, float b) { return halves(a, b, Type::kF16, num::Rounding::kTowardZero); }
 u32 each_cvt_pk_f16(float a, float b) { return halves(a, b, Type::kF16, num::Rounding::kNearestEven); }
@@ -379,8 +414,12 @@ bool is_of_class(T x, Bits bits, bool signaling, u32 classes) {
   }
   return classes >> k & 1;
 }
-flag each_class_f32(float x, u32 classes) { return is_of_class(x, std::bit_cast<u32>(x), is_signaling(x), classes); }
-flag each_class_f64(double x, u32 classes) { return is_of_class(x, std::bit_cast<u64>(x), is_signaling(x), classes); }
+flag each_class_f32(float x, u32 classes) {
+  return is_of_class(x, std::bit_cast<u32>(x), is_signaling(x), classes);
+}
+flag each_class_f64(double x, u32 classes) {
+  return is_of_class(x, std::bit_cast<u64>(x), is_signaling(x), classes);
+}
 flag each_class_f16(half h, u32 classes) {
   const u32 size = h.bits & 0x7fff;
   int k = 0;
@@ -443,6 +482,11 @@ constexpr Handler kHandlers[] = {
 };
 
 }  // namespace
+
+Handler saturated_sum(bool subtracts, bool is_signed) {
+  if (is_signed) return subtracts ? &Each<&signed_sub>::run : &Each<&signed_add>::run;
+  return subtracts ? &Each<&saturated_sub>::run : &Each<&saturated_add>::run;
+}
 
 Handler each_handler(amdgcn::Opcode opcode) { return kHandlers[static_cast<size_t>(opcode)]; }
 

@@ -5,17 +5,21 @@
 namespace triton_runner::simt::amd {
 
 // small: lanes of a wavefront, where a handler needs them.
-void pack_mask(Lanes& l, const Operands& in);    // d, e (none in wave32): a bit a lane of the predicate a, where b holds
+void pack_mask(Lanes& l,
+               const Operands& in);  // d, e (none in wave32): a bit a lane of the predicate a, where b holds
 void unpack_mask(Lanes& l, const Operands& in);  // d, a predicate: the bits of a and b
 void is_zero(Lanes& l, const Operands& in);      // d, a predicate: the mask a, b is zero; imm: it is not
 void join(Lanes& l, const Operands& in);         // d, 64 bits: a, and above it b
 void part(Lanes& l, const Operands& in);         // d, e: the lower and the upper half of a
 void take_half(Lanes& l, const Operands& in);    // d, 16 bits: the half `small` of a
 void put_half(Lanes& l, const Operands& in);     // the half `small` of d is a; imm: the other is zero
-void take_bytes(Lanes& l, const Operands& in);   // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
-void give_all(Lanes& l, const Operands& in);     // d: of a the first thread that is on in the predicate b, for its wavefront
-void give_lane(Lanes& l, const Operands& in);    // d: of a the lane that b says
-void put_lane(Lanes& l, const Operands& in);     // of d the lane that b says is a
+void take_bytes(
+    Lanes& l, const Operands& in);  // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
+void give_all(
+    Lanes& l,
+    const Operands& in);  // d: of a the first thread that is on in the predicate b, for its wavefront
+void give_lane(Lanes& l, const Operands& in);  // d: of a the lane that b says
+void put_lane(Lanes& l, const Operands& in);   // of d the lane that b says is a
 
 // d: a of another lane of the wavefront, as the control word says; e, a predicate: there is one, and rows and banks are on.
 // Without `bound` a lane without a source is off.

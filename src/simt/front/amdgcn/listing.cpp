@@ -16,13 +16,16 @@ class AmdListing final : public Listing {
   std::optional<base::Location> program_location(const Source& s) const override {
     const amdgcn::Place& place = of(s).place;
     if (place.line == 0 || place.file.empty()) return {};
-    return base::Location{std::string(place.file), static_cast<int>(place.line), static_cast<int>(place.column)};
+    return base::Location{std::string(place.file), static_cast<int>(place.line),
+                          static_cast<int>(place.column)};
   }
   // Addresses are not followed back through machine code: the nearest tensor names the argument.
   std::optional<uint32_t> parameter_of(const Source&, uint64_t) const override { return {}; }
 
  private:
-  static const amdgcn::Instruction& of(const Source& s) { return *static_cast<const amdgcn::Instruction*>(s.at); }
+  static const amdgcn::Instruction& of(const Source& s) {
+    return *static_cast<const amdgcn::Instruction*>(s.at);
+  }
   std::shared_ptr<const amdgcn::Module> module_;
 };
 

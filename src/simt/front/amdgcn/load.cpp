@@ -7,7 +7,8 @@
 
 namespace triton_runner::simt {
 
-base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name, const LoadOptions& options,
+base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name,
+                                                        const LoadOptions& options,
                                                         const std::string& filename) {
   std::shared_ptr<const amdgcn::Module> module = TRY(amdgcn::parse(std::move(text), filename));
   const amdgcn::Kernel* kernel = nullptr;
@@ -24,7 +25,8 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
                          {"it has: " + list});
   }
   auto bad = [&](std::string message, std::vector<std::string> notes = {}) {
-    base::Diagnostic d = base::failure("kernel '" + std::string(kernel->name) + "': " + std::move(message), std::move(notes));
+    base::Diagnostic d =
+        base::failure("kernel '" + std::string(kernel->name) + "': " + std::move(message), std::move(notes));
     d.location.file = filename;
     return d;
   };
@@ -34,7 +36,8 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
   code.target = "hip:" + std::string(module->target());
   const bool rdna = !module->target().starts_with("gfx9");
   code.width = rdna && kernel->directive("wavefront_size32", 1) ? 32 : 64;
-  code.no_numbers = "checks 'nan', 'inf' and 'zerodiv' are not made at level 'amdgcn': level 'ttgir' has them";
+  code.no_numbers =
+      "checks 'nan', 'inf' and 'zerodiv' are not made at level 'amdgcn': level 'ttgir' has them";
   std::array<uint32_t, 3> block = options.block;
   if (!is_given(block)) block = {kernel->threads, 1, 1};
   if (!is_given(block)) return bad("it does not say how many threads a block has", {"give the block size"});

@@ -74,8 +74,28 @@ constexpr Rule kRules[] = {
 #undef LOWER
 };
 
+// With clamp a sum of integers stays within 32 bits (of floats it is a step after the operation). Null: no such operation is known.
+Handler clamped_handler(const amdgcn::Instruction& in) {
+  switch (in.row->opcode) {
+    case amdgcn::Opcode::k_v_add_u32:
+      return saturated_sum(false, false);
+    case amdgcn::Opcode::k_v_sub_u32:
+      return saturated_sum(true, false);
+    case amdgcn::Opcode::k_v_add_i32:
+      return saturated_sum(false, true);
+    case amdgcn::Opcode::k_v_sub_i32:
+      return saturated_sum(true, true);
+    default:
+      break;
+  }
+  return nullptr;
+}
+
 uint32_t generation_of(std::string_view target) {
-  return target.starts_with("gfx12") ? 12 : target.starts_with("gfx11") ? 11 : target.starts_with("gfx10") ? 10 : 9;
+  return target.starts_with("gfx12")   ? 12
+         : target.starts_with("gfx11") ? 11
+         : target.starts_with("gfx10") ? 10
+                                       : 9;
 }
 
 void fill_block(Exec& x, const Operands& in) {  // d: the number of the block along axis `small`
@@ -145,7 +165,7 @@ void AmdLowering::jump_to(std::string_view label) {
   emit(branch);
 }
 
-// What the hardware puts into registers before the first instruction: LLVM's AMDGPU user guide, "Initial Kernel Execution State".
+// The hardware puts these into registers before the first instruction: LLVM's AMDGPU user guide, "Initial Kernel Execution State".
 void AmdLowering::begin_registers() {
   exec_ = temporary(1);
   unguarded();
@@ -169,7 +189,8 @@ void AmdLowering::begin_registers() {
   if (generation >= 12) {
     emit<fill_block>({.d = scalar(108 + 9), .small = 0});
     emit<fill_packed>({.d = scalar(108 + 7)});
-    const uint32_t waves = thread_constant(2, 4, [this](uint32_t t) { return uint64_t{t / code.width} << 25; });
+    const uint32_t waves =
+        thread_constant(2, 4, [this](uint32_t t) { return uint64_t{t / code.width} << 25; });
     emit(copy_register(4), {.d = scalar(108 + 8), .a = waves});
   } else {
     static constexpr std::string_view kAxes[] = {"system_sgpr_workgroup_id_x", "system_sgpr_workgroup_id_y",
@@ -179,9 +200,8 @@ void AmdLowering::begin_registers() {
   }
   // The thread's number along each axis, ten bits each.
   const auto [x, y, z] = code.block;
-  const uint32_t threads = thread_constant(0, 4, [x = x, y = y](uint32_t t) {
-    return uint64_t{t % x | (t / x % y) << 10 | (t / x / y) << 20};
-  });
+  const uint32_t threads = thread_constant(
+      0, 4, [x = x, y = y](uint32_t t) { return uint64_t{t % x | (t / x % y) << 10 | (t / x / y) << 20}; });
   emit(copy_register(4), {.d = vector(0), .a = threads});
 }
 
@@ -206,22 +226,26 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   if (rule.how == How::kLower) {
     done = rule.lower(*this);
   } else {
-    // What is read comes first; then the function; then results go where they belong.
+    // Operands are read first; then comes the function; then results go where they belong.
     std::vector<uint32_t> from;
     for (size_t k = 0; k < in.row->slots.size(); ++k)
       if (!in.row->slots[k].written && matched_[k]) from.push_back(source(k));
     from.resize(3, kNoRegister);
     Operands o{.a = from[0], .b = from[1], .c = from[2]};
     if (rule.how == How::kReversed || rule.how == How::kFloatReversed) std::swap(o.a, o.b);
-    const Handler run = rule.operation == Op::kNone ? each_handler(in.row->opcode)
-                                                    : lanes::find(rule.operation, rule.type, Type::kNone, rule.variant);
+    Handler run = rule.operation == Op::kNone
+                      ? each_handler(in.row->opcode)
+                      : lanes::find(rule.operation, rule.type, Type::kNone, rule.variant);
     if (rule.how == How::kCompare || rule.how == How::kEachMask) {
       const uint32_t d = is_vector ? scratch(1) : scc();
-      done = rule.how == How::kCompare ? compare(rule.comparison, rule.type, d, o.a, o.b) : emit(run, {.d = d, .a = o.a, .b = o.b});
+      done = rule.how == How::kCompare ? compare(rule.comparison, rule.type, d, o.a, o.b)
+                                       : emit(run, {.d = d, .a = o.a, .b = o.b});
       if (is_vector && matched_[0]) give_mask(*matched_[0], d);
       if (name().starts_with("v_cmpx"))
         give_mask(amdgcn::Operand{.kind = amdgcn::OperandKind::kScalar, .index = amdgcn::kExecLo}, d);
     } else if (run) {
+      if (in.has("clamp") && in.row->slots.back().kind != 'F' && !(run = clamped_handler(in)))
+        return error("'" + std::string(in.spelling) + "' with clamp is not executed");
       o.d = result();
       done = emit(run, o);
       if (rule.how == How::kLogic || rule.how == How::kEachScc) {
@@ -255,14 +279,15 @@ void AmdLowering::resolve_jumps() {
 bool AmdLowering::lower_kernel() {
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     const amdgcn::Parameter& p = kernel.parameters[i];
-    exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger, ".b" + std::to_string(8 * p.bytes),
-                      static_cast<int>(std::min(p.bytes, 8u) * 8), false};
+    exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
+                      ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
     if (p.is_pointer || p.bytes == 8) param.kind = exec::ParamKind::kPointer;
     code.params.push_back({p.offset, p.bytes, std::move(param)});
     code.param_bytes = std::max(code.param_bytes, p.offset + p.bytes);
   }
   code.param_bytes = std::max(code.param_bytes, kernel.kernarg_bytes);
-  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const std::array<uint32_t, 3>& grid, std::byte* out) {
+  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const std::array<uint32_t, 3>& grid,
+                                                   std::byte* out) {
     for (const amdgcn::Hidden& h : hidden) {
       uint64_t value = 0;
       const size_t axis = static_cast<size_t>(h.kind.back() - 'x');

@@ -23,7 +23,7 @@ class AmdLowering final : public Emitter {
   bool lower_kernel();
 
   const amdgcn::Kernel& kernel;
-  const bool is_rdna;        // gfx10 and later
+  const bool is_rdna;         // gfx10 and later
   const uint32_t generation;  // 9, 11, 12
 
   // --- the instruction being lowered, as its row has its operands ---------------------------------------------
@@ -51,7 +51,7 @@ class AmdLowering final : public Emitter {
 
   // The place where operand k goes, and what is done when it is there: pairs, halves and masks go to their registers.
   uint32_t result(size_t k = 0);
-  bool give();                                             // all results of result()
+  bool give();                                                   // all results of result()
   bool give_mask(const amdgcn::Operand& o, uint32_t predicate);  // under EXEC
   bool give_pair(const amdgcn::Operand& o, uint32_t wide, uint32_t k = 0);
   void exec_changed();  // EXEC was written as a scalar
@@ -107,6 +107,7 @@ class AmdLowering final : public Emitter {
 
 // The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.
 Handler each_handler(amdgcn::Opcode opcode);
+Handler saturated_sum(bool subtracts, bool is_signed);  // of 32 bits
 
 namespace amd {
 #define OP(name, operands, how) how

@@ -10,8 +10,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <cstring>
+#include <limits>
 
 #include <triton_runner/num/mfma.h>
 #include <triton_runner/num/types.h>
@@ -32,10 +32,12 @@ struct Product {
   Type d = Type::kF32;
   uint32_t group = 8;      // products that are added at once
   bool by_halves = false;  // fp8: the even ones and the odd ones apart
-  bool is_xf32 = false, is_wmma = false, repeats = false;  // gfx11: lanes 16 to 31 have what lanes 0 to 15 have
+  bool in_blocks = false;  // f8f6f4
+  bool is_xf32 = false, is_wmma = false,
+       repeats = false;  // gfx11: lanes 16 to 31 have what lanes 0 to 15 have
   bool is_signed[2] = {true, true};
-  uint32_t per_lane = 1;                  // elements of k in a lane
-  std::vector<uint32_t> from[2], c, to;   // places of registers; c may be a number
+  uint32_t per_lane = 1;                 // elements of k in a lane
+  std::vector<uint32_t> from[2], c, to;  // places of registers; c may be a number
   uint32_t scales[2] = {kNoRegister, kNoRegister}, scale_byte[2] = {};  // e8m0 of 32 elements of a row
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
@@ -49,19 +51,27 @@ struct Format {
 };
 Format format_of(Type type, bool is_xf32) {
   switch (type) {
-    case Type::kF16: return {-14, 10};
-    case Type::kBF16: return {-126, 7};
-    case Type::kF8E4M3FN: return {-6, 3};
-    case Type::kF8E5M2: return {-14, 2};
-    case Type::kF8E4M3FNUZ: return {-7, 3};
-    case Type::kF8E5M2FNUZ: return {-15, 2};
-    default: return {-126, is_xf32 ? 10 : 23};
+    case Type::kF16:
+      return {-14, 10};
+    case Type::kBF16:
+      return {-126, 7};
+    case Type::kF8E4M3FN:
+      return {-6, 3};
+    case Type::kF8E5M2:
+      return {-14, 2};
+    case Type::kF8E4M3FNUZ:
+      return {-7, 3};
+    case Type::kF8E5M2FNUZ:
+      return {-15, 2};
+    default:
+      return {-126, is_xf32 ? 10 : 23};
   }
 }
 Parts parts_of(float x, const Format& format) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const auto field = static_cast<int32_t>(bits >> 23 & 255);
-  const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field ? 0x800000 : 0), own = std::max(field, 1) - 127;
+  const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field ? 0x800000 : 0),
+                own = std::max(field, 1) - 127;
   if (size == 0) return {};
   const int32_t e = std::max(own, format.least), s = size >> (23 - format.fraction + e - own);
   return {bits >> 31 ? -s : s, e};
@@ -112,8 +122,8 @@ void multiply_row(const Product& p, const Matrix& a, const Matrix& b, uint32_t r
     const size_t at = size_t{row} * p.k + k;
     for (uint32_t j = 0; special && j < p.n; ++j)
       if (!std::isfinite(sums[j])) sums[j] = 0;
-    num::mfma({&a.s[at], &a.e[at], &b.s[k * p.n], &b.e[k * p.n], sums, static_cast<int>(p.n), static_cast<int>(n),
-               24 - fraction, p.by_halves});
+    num::mfma({&a.s[at], &a.e[at], &b.s[k * p.n], &b.e[k * p.n], sums, static_cast<int>(p.n),
+               static_cast<int>(n), 24 - fraction, p.by_halves});
     if (!special) continue;
     exactly(k, n, exact);
     for (uint32_t j = 0; j < p.n; ++j) {
@@ -140,19 +150,26 @@ uint32_t code_at(Exec& x, const std::vector<uint32_t>& places, uint32_t bits, ui
   return static_cast<uint32_t>(two >> (at % 32)) & ((1u << bits) - 1);
 }
 
-// Where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
+// Tells where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
 struct Spot {
   uint32_t lane, element;
 };
-Spot spot_of(const Product& p, uint32_t size, uint32_t i, uint32_t k, uint32_t block) {
+Spot spot_of(const Product& p, int side, uint32_t i, uint32_t k, uint32_t block) {
+  const uint32_t size = side ? p.n : p.m;
   if (p.repeats) return {i, k};
+  // A lane of f8f6f4 has sixteen bytes of either half of k, but 32 neighbours of what is narrower.
+  if (p.in_blocks && p.bits(side) == 8) {
+    const uint32_t half = k / (p.k / 2), rest = k % (p.k / 2);
+    return {i + size * (rest / 16), 16 * half + rest % 16};
+  }
   return {i + size * (p.blocks > 1 ? block : k / p.per_lane), k % p.per_lane};
 }
-// Where row i and column j of D lie.
+// The same of row i and column j of D.
 Spot result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
   if (p.is_wmma) return p.repeats ? Spot{j + 16 * (i & 1), i / 2} : Spot{j + 16 * (i / 8), i % 8};
   if (p.m == 4) return {4 * block + j, i};
-  if (p.m == 16) return p.d == Type::kF64 ? Spot{j + 16 * (i % 4), i / 4} : Spot{j + 16 * (i / 4), i % 4 + 4 * block};
+  if (p.m == 16)
+    return p.d == Type::kF64 ? Spot{j + 16 * (i % 4), i / 4} : Spot{j + 16 * (i / 4), i % 4 + 4 * block};
   return {j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
 }
 
@@ -163,11 +180,13 @@ void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, 
   to.resize(size_t{size} * p.k);
   for (uint32_t i = 0; i < size; ++i)
     for (uint32_t k = 0; k < p.k; ++k) {
-      const Spot spot = spot_of(p, size, i, k, block);
+      const Spot spot = spot_of(p, side, i, k, block);
       float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), spot.element, w + spot.lane));
       if (p.scales[side] != kNoRegister) {
-        const uint32_t scale = x.reg<uint32_t>(p.scales[side])[w + spot.lane] >> (8 * p.scale_byte[side]) & 255;
-        value = scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(value, static_cast<int>(scale) - 127);
+        const uint32_t scale =
+            x.reg<uint32_t>(p.scales[side])[w + i + size * (k / 32)] >> (8 * p.scale_byte[side]) & 255;
+        value = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
+                             : std::ldexp(value, static_cast<int>(scale) - 127);
       }
       const size_t at = side ? k * p.n + i : i * p.k + k;
       to.value[at] = value;
@@ -194,7 +213,8 @@ void multiply_floats(Exec& x, const Product& p, uint32_t w) {
       for (uint32_t j = 0; j < p.n; ++j) {
         const Spot at = result_of(p, i, j, block);
         uint32_t& to = x.reg<uint32_t>(p.to[at.element])[w + at.lane];
-        to = halves ? (to & 0xffff0000) | static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d))
+        to = halves ? (to & 0xffff0000) |
+                          static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d))
                     : std::bit_cast<uint32_t>(sums[j]);
       }
     }
@@ -203,9 +223,10 @@ void multiply_floats(Exec& x, const Product& p, uint32_t w) {
 
 void multiply_integers(Exec& x, const Product& p, uint32_t w) {
   const auto value = [&](int side, uint32_t i, uint32_t k) {
-    const Spot at = spot_of(p, side ? p.n : p.m, i, k, 0);
+    const Spot at = spot_of(p, side, i, k, 0);
     const uint32_t bits = p.bits(side), code = code_at(x, p.from[side], bits, at.element, w + at.lane);
-    return p.is_signed[side] ? static_cast<int32_t>(code << (32 - bits)) >> (32 - bits) : static_cast<int32_t>(code);
+    return p.is_signed[side] ? static_cast<int32_t>(code << (32 - bits)) >> (32 - bits)
+                             : static_cast<int32_t>(code);
   };
   std::vector<int32_t> a(p.m * p.k), b(p.n * p.k);
   for (uint32_t i = 0; i < p.m; ++i)
@@ -233,7 +254,8 @@ void multiply_doubles(Exec& x, const Product& p, uint32_t w) {
       for (uint32_t j = 0; j < p.n; ++j) {
         double sum = at(p.c, result_of(p, i, j, block));
         for (uint32_t k = 0; k < p.k; ++k)
-          sum = std::fma(at(p.from[0], spot_of(p, p.m, i, k, block)), at(p.from[1], spot_of(p, p.n, j, k, block)), sum);
+          sum = std::fma(at(p.from[0], spot_of(p, 0, i, k, block)), at(p.from[1], spot_of(p, 1, j, k, block)),
+                         sum);
         out[i * p.n + j] = sum;
       }
     for (uint32_t i = 0; i < p.m; ++i)
@@ -251,17 +273,21 @@ void run_product(Exec& x, const Operands&, const Product& p) {
   const uint32_t width = x.code().width;
   for (uint32_t w = 0; w < x.count; w += width) {
     if (x.mask && !std::memchr(x.mask + w, -1, width)) continue;
-    if (p.sum == Product::kIntegers) multiply_integers(x, p, w);
-    else if (p.d == Type::kF64) multiply_doubles(x, p, w);
-    else multiply_floats(x, p, w);
+    if (p.sum == Product::kIntegers)
+      multiply_integers(x, p, w);
+    else if (p.d == Type::kF64)
+      multiply_doubles(x, p, w);
+    else
+      multiply_floats(x, p, w);
   }
 }
 
 bool places_of(AmdLowering& l, const Operand& o, uint32_t registers, std::vector<uint32_t>* out) {
   if (!o.is_register()) {
     if (o.kind != amdgcn::OperandKind::kInteger && o.kind != amdgcn::OperandKind::kFloat) return false;
-    const uint64_t bits = o.kind == amdgcn::OperandKind::kFloat ? std::bit_cast<uint32_t>(static_cast<float>(o.number))
-                                                                : static_cast<uint64_t>(o.integer);
+    const uint64_t bits = o.kind == amdgcn::OperandKind::kFloat
+                              ? std::bit_cast<uint32_t>(static_cast<float>(o.number))
+                              : static_cast<uint64_t>(o.integer);
     out->assign(registers, l.constant(bits & 0xffffffff, 4));
     return true;
   }
@@ -289,11 +315,16 @@ struct Named {
   std::string_view name;
   Type fnuz, type;
 };
-constexpr Named kTypes[] = {{"fp8", Type::kF8E4M3FNUZ, Type::kF8E4M3FN}, {"bf8", Type::kF8E5M2FNUZ, Type::kF8E5M2},
-                            {"bf16_1k", Type::kBF16, Type::kBF16},       {"bf16", Type::kBF16, Type::kBF16},
-                            {"f16", Type::kF16, Type::kF16},             {"xf32", Type::kF32, Type::kF32},
-                            {"f32", Type::kF32, Type::kF32},             {"f64", Type::kF64, Type::kF64},
-                            {"iu8", Type::kI8, Type::kI8},               {"i8", Type::kI8, Type::kI8}};
+constexpr Named kTypes[] = {{"fp8", Type::kF8E4M3FNUZ, Type::kF8E4M3FN},
+                            {"bf8", Type::kF8E5M2FNUZ, Type::kF8E5M2},
+                            {"bf16_1k", Type::kBF16, Type::kBF16},
+                            {"bf16", Type::kBF16, Type::kBF16},
+                            {"f16", Type::kF16, Type::kF16},
+                            {"xf32", Type::kF32, Type::kF32},
+                            {"f32", Type::kF32, Type::kF32},
+                            {"f64", Type::kF64, Type::kF64},
+                            {"iu8", Type::kI8, Type::kI8},
+                            {"i8", Type::kI8, Type::kI8}};
 
 bool read_types(AmdLowering& l, std::string_view name, Product* p) {
   const bool fnuz = l.module().target().starts_with("gfx94");
@@ -336,19 +367,22 @@ namespace {
 // gfx950: cbsz and blgp say the types of A and B, and two registers hold the scales of 32 elements each. How it adds is not
 // published: here exactly, rounded once.
 bool lower_f8f6f4(AmdLowering& l, std::string_view name, bool scaled) {
-  static constexpr Type kFormats[] = {Type::kF8E4M3FN, Type::kF8E5M2, Type::kF6E2M3FN, Type::kF6E3M2FN, Type::kF4E2M1FN};
+  static constexpr Type kFormats[] = {Type::kF8E4M3FN, Type::kF8E5M2, Type::kF6E2M3FN, Type::kF6E3M2FN,
+                                      Type::kF4E2M1FN};
   Product p;
   const auto a = static_cast<size_t>(l.in().number("cbsz")), b = static_cast<size_t>(l.in().number("blgp"));
   if (a >= std::size(kFormats) || b >= std::size(kFormats) || !read_shape(name, &p)) return false;
   p.a = kFormats[a], p.b = kFormats[b];
   p.sum = Product::kExact;
+  p.in_blocks = true;
   if (!scaled) return lower_product(l, std::move(p));
   if (l.in().operands.size() != 6) return false;
   for (size_t side = 0; side < 2; ++side) {
     std::vector<uint32_t> places;
     if (!places_of(l, l.operand(4 + side), 1, &places)) return false;
     p.scales[side] = places[0];
-    p.scale_byte[side] = static_cast<uint32_t>(l.in().number_at("op_sel", side, 0) + 2 * l.in().number_at("op_sel_hi", side, 0));
+    p.scale_byte[side] = static_cast<uint32_t>(l.in().number_at("op_sel", side, 0) +
+                                               2 * l.in().number_at("op_sel_hi", side, 0));
   }
   return lower_product(l, std::move(p));
 }
@@ -362,7 +396,8 @@ bool lower_mfma(AmdLowering& l) {
   if (scaled) name.remove_prefix(6);
   if (name.ends_with("_f8f6f4")) return lower_f8f6f4(l, name.substr(4), scaled);
   for (const std::string_view word : {"cbsz", "abid", "blgp"})
-    if (l.in().number(word) != 0) return l.error("'" + std::string(word) + "' of a matrix product is not executed");
+    if (l.in().number(word) != 0)
+      return l.error("'" + std::string(word) + "' of a matrix product is not executed");
   const std::string_view to = name.substr(0, 3);
   name.remove_prefix(4);
   if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;
@@ -376,7 +411,8 @@ bool lower_mfma(AmdLowering& l) {
 }
 
 bool lower_wmma(AmdLowering& l) {
-  if (l.code.width != 32) return l.error("matrix products of wavefronts of 64 lanes are not executed on RDNA");
+  if (l.code.width != 32)
+    return l.error("matrix products of wavefronts of 64 lanes are not executed on RDNA");
   Product p;
   std::string_view name = l.name().substr(std::string_view("v_wmma_").size());
   const std::string_view to = name.substr(0, name.find('_'));
@@ -387,7 +423,8 @@ bool lower_wmma(AmdLowering& l) {
   p.sum = to == "i32" ? Product::kIntegers : Product::kExact;
   if (to == "f16") p.d = Type::kF16;
   if (to == "bf16") p.d = Type::kBF16;
-  if (p.d != Type::kF32 && !p.repeats) return l.error("a product whose sums are halves is not executed on this target yet");
+  if (p.d != Type::kF32 && !p.repeats)
+    return l.error("a product whose sums are halves is not executed on this target yet");
   // neg_lo of integers says that an operand is signed.
   if (p.sum == Product::kIntegers)
     for (size_t side = 0; side < 2; ++side) p.is_signed[side] = l.in().number_at("neg_lo", side, 0) != 0;

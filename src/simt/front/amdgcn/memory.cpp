@@ -39,7 +39,7 @@ void run_scalar_load(Exec& x, const Operands& in, const ScalarLoad& plan) {
     if (plan.limit != kNoRegister && offset + plan.bytes > word(plan.limit)) {
       // A buffer gives zeros behind its end.
     } else if (at < params.size()) {
-      // Of what lies behind the arguments nothing is read by the program: preloading rounds up.
+      // The program reads nothing behind the arguments: preloading rounds up.
       std::memcpy(bytes, params.data() + at, std::min<uint64_t>(plan.bytes, params.size() - at));
     } else {
       uint32_t lane = w;
@@ -63,15 +63,19 @@ void run_scalar_load(Exec& x, const Operands& in, const ScalarLoad& plan) {
 // --- what a name says ---------------------------------------------------------------------------------------------------------------
 struct Form {
   uint32_t words = 1, word_bytes = 4;
-  bool is_signed = false, upper = false, half = false;  // of a register: its upper half; half: the other half stays
+  bool is_signed = false, upper = false,
+       half = false;  // of a register: its upper half; half: the other half stays
 };
 Form form_of(std::string_view name) {
   Form f;
   const auto ends = [&](std::string_view what) { return name.ends_with(what); };
   f.upper = ends("_d16_hi");
-  f.half = name.find("_d16") != std::string_view::npos && name.find("load") + name.find("read") != std::string_view::npos;
-  if (f.upper) name.remove_suffix(7);
-  else if (ends("_d16")) name.remove_suffix(4);
+  f.half = name.find("_d16") != std::string_view::npos &&
+           name.find("load") + name.find("read") != std::string_view::npos;
+  if (f.upper)
+    name.remove_suffix(7);
+  else if (ends("_d16"))
+    name.remove_suffix(4);
   if (ends("x2") || ends("b64")) f.words = 2;
   if (ends("x3") || ends("b96")) f.words = 3;
   if (ends("x4") || ends("b128")) f.words = 4;
@@ -175,7 +179,8 @@ struct BufferPlan {
   uint32_t descriptor[4], soffset, bytes;
   uint64_t offset;
 };
-void run_buffer(Exec& x, const Operands& in, const BufferPlan& plan) {  // d: addresses, e: in range; a: offsets (none: 0)
+void run_buffer(Exec& x, const Operands& in,
+                const BufferPlan& plan) {  // d: addresses, e: in range; a: offsets (none: 0)
   uint64_t* d = x.reg<uint64_t>(in.d);
   int8_t* e = x.reg<int8_t>(in.e);
   const uint32_t* a = in.a == kNoRegister ? nullptr : x.reg<uint32_t>(in.a);
@@ -197,13 +202,15 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   if (descriptor.kind != OperandKind::kScalar || descriptor.count != 4) return false;
   BufferPlan plan{{}, l.constant(0, 4), bytes, static_cast<uint64_t>(l.in().number("offset"))};
   for (uint32_t k = 0; k < 4; ++k) plan.descriptor[k] = l.register_at(descriptor, k);
-  plan.soffset = more.is_register() ? l.register_at(more, 0) : l.constant(static_cast<uint64_t>(more.integer), 4);
+  plan.soffset =
+      more.is_register() ? l.register_at(more, 0) : l.constant(static_cast<uint64_t>(more.integer), 4);
   const bool offen = l.in().has("offen");
   if (offen != has_registers(v, 1)) return false;
   out->place = l.scratch(8);
   out->in_range = l.scratch(1);
   l.unguarded();
-  l.emit(handler<run_buffer>, {.d = out->place, .a = offen ? l.register_at(v, 0) : kNoRegister, .e = out->in_range}, plan);
+  l.emit(handler<run_buffer>,
+         {.d = out->place, .a = offen ? l.register_at(v, 0) : kNoRegister, .e = out->in_range}, plan);
   l.guarded();
   return true;
 }
@@ -211,7 +218,8 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
 // LDS words that a load brings there: M0 is their base, a thread has its place by its lane.
 bool store_to_lds(AmdLowering& l, const Form& f, const Access& loaded) {
   const uint32_t width = l.code.width, each = std::max(4u, f.words * f.word_bytes);
-  const uint32_t lane = l.thread_constant(1, 4, [=](uint32_t t) { return uint64_t{t % width * each}; });
+  const uint32_t lane =
+      l.thread_constant(16 + each, 4, [=](uint32_t t) { return uint64_t{t % width * each}; });
   const uint32_t at = l.scratch(4);
   l.lanes(Op::kAdd, kU32, {.d = at, .a = lane, .b = l.scalar(amdgcn::kM0)});
   Access a = access_of(Form{.words = f.words}, Space::kShared, l.in().number("offset"));
@@ -227,23 +235,31 @@ uint32_t offset_of_lds(AmdLowering& l, std::string_view which) {
 
 bool lower_scalar_load(AmdLowering& l) {
   const auto& operands = l.in().operands;
-  if (operands.size() < 2 || operands[0].kind != OperandKind::kScalar || operands[1].kind != OperandKind::kScalar) return false;
+  if (operands.size() < 2 || operands[0].kind != OperandKind::kScalar ||
+      operands[1].kind != OperandKind::kScalar)
+    return false;
   const std::string_view name = l.name();
   const bool buffer = name.starts_with("s_buffer_load");
   if (operands[1].count != (buffer ? 4 : 2)) return false;
   ScalarLoad plan;
   const std::string_view kind = name.substr(name.rfind('_') + 1);
-  if (kind == "i8" || kind == "u8") plan.bytes = 1;
-  else if (kind == "i16" || kind == "u16") plan.bytes = 2;
-  else plan.bytes = 4 * operands[0].count;
+  if (kind == "i8" || kind == "u8")
+    plan.bytes = 1;
+  else if (kind == "i16" || kind == "u16")
+    plan.bytes = 2;
+  else
+    plan.bytes = 4 * operands[0].count;
   plan.is_signed = kind == "i8" || kind == "i16";
   for (uint32_t k = 0; k < 2; ++k) plan.base[k] = l.register_at(operands[1], k);
   if (buffer) plan.limit = l.register_at(operands[1], 2);
   plan.number = static_cast<uint64_t>(l.in().number("offset"));
   if (operands.size() > 2) {
-    if (operands[2].kind == OperandKind::kInteger) plan.number += static_cast<uint64_t>(operands[2].integer);
-    else if (operands[2].kind == OperandKind::kScalar) plan.offset = l.register_at(operands[2], 0);
-    else return false;
+    if (operands[2].kind == OperandKind::kInteger)
+      plan.number += static_cast<uint64_t>(operands[2].integer);
+    else if (operands[2].kind == OperandKind::kScalar)
+      plan.offset = l.register_at(operands[2], 0);
+    else
+      return false;
   }
   for (uint32_t k = 0; k < operands[0].count; ++k) plan.results.push_back(l.register_at(operands[0], k));
   // A base that is written, too, was read before: results follow the address in each wavefront.
@@ -254,14 +270,16 @@ bool lower_vector_load(AmdLowering& l) {
   l.guarded();
   const Form f = form_of(l.name());
   Where at;
-  if (l.in().operands.size() < 2 || !has_registers(l.operand(0), f.words) || !where(l, l.name(), 1, 2, &at)) return false;
+  if (l.in().operands.size() < 2 || !has_registers(l.operand(0), f.words) || !where(l, l.name(), 1, 2, &at))
+    return false;
   return load(l, f, access_of(f, at.space, l.in().number("offset")), at.place, l.operand(0));
 }
 bool lower_vector_store(AmdLowering& l) {
   l.guarded();
   const Form f = form_of(l.name());
   Where at;
-  if (l.in().operands.size() < 2 || !has_registers(l.operand(1), f.words) || !where(l, l.name(), 0, 2, &at)) return false;
+  if (l.in().operands.size() < 2 || !has_registers(l.operand(1), f.words) || !where(l, l.name(), 0, 2, &at))
+    return false;
   return store(l, f, access_of(f, at.space, l.in().number("offset")), at.place, l.operand(1));
 }
 bool lower_load_to_lds(AmdLowering& l) {
@@ -284,7 +302,8 @@ bool lower_buffer_load(AmdLowering& l) {
   Access a = access_of(f, Space::kGlobal, 0);
   const uint32_t zero = l.constant(0, 4);
   if (to_lds || f.half) {
-    for (uint32_t k = 0; k < f.words; ++k) l.emit(copy_register(4), {.d = a.regs[k] = l.scratch(4), .a = zero});
+    for (uint32_t k = 0; k < f.words; ++k)
+      l.emit(copy_register(4), {.d = a.regs[k] = l.scratch(4), .a = zero});
     l.guard_by(at.in_range);
     access(l, a, at.place, false);
     l.guarded();
@@ -301,7 +320,9 @@ bool lower_buffer_load(AmdLowering& l) {
 bool lower_buffer_store(AmdLowering& l) {
   const Form f = form_of(l.name());
   Buffer at{};
-  if (l.in().operands.empty() || !has_registers(l.operand(0), f.words) || !buffer_at(l, 1, f.words * f.word_bytes, &at)) return false;
+  if (l.in().operands.empty() || !has_registers(l.operand(0), f.words) ||
+      !buffer_at(l, 1, f.words * f.word_bytes, &at))
+    return false;
   l.guard_by(at.in_range);
   return store(l, f, access_of(f, Space::kGlobal, 0), at.place, l.operand(0));
 }
@@ -347,7 +368,9 @@ bool lower_lds_store(AmdLowering& l) {
   const uint32_t place = l.register_at(operands[0], 0);
   for (size_t k = 1; k < operands.size(); ++k) {
     if (!has_registers(operands[k], f.words)) return false;
-    store(l, f, access_of(f, Space::kShared, two ? offset_of_two(l, k == 2, 4 * f.words) : l.in().number("offset")), place, operands[k]);
+    store(l, f,
+          access_of(f, Space::kShared, two ? offset_of_two(l, k == 2, 4 * f.words) : l.in().number("offset")),
+          place, operands[k]);
   }
   return true;
 }
@@ -369,7 +392,8 @@ void run_transpose(Exec& x, const Operands&, const Transpose& plan) {
         const uint32_t bit = e * plan.bits, word = bit / 32;
         uint64_t bits = x.reg<uint32_t>(plan.from[word])[g + lane];
         if (word + 1 < plan.words) bits |= uint64_t{x.reg<uint32_t>(plan.from[word + 1])[g + lane]} << 32;
-        matrix[lane / step][lane % step * each + e] = static_cast<uint32_t>(bits >> (bit % 32)) & ((1u << plan.bits) - 1);
+        matrix[lane / step][lane % step * each + e] =
+            static_cast<uint32_t>(bits >> (bit % 32)) & ((1u << plan.bits) - 1);
       }
     for (uint32_t lane = 0; lane < 16; ++lane) {
       if (!x.on(g + lane)) continue;
@@ -393,7 +417,8 @@ bool lower_lds_transposed(AmdLowering& l) {
   Transpose plan{};
   plan.bits = name.ends_with("b16") ? 16 : static_cast<uint32_t>(name.back() - '0');
   plan.words = name.starts_with("ds_read_b96") ? 3 : 2;
-  if (operands.size() != 2 || !has_registers(operands[0], plan.words) || !has_registers(operands[1], 1)) return false;
+  if (operands.size() != 2 || !has_registers(operands[0], plan.words) || !has_registers(operands[1], 1))
+    return false;
   Form f;
   f.words = plan.words;
   Access a = access_of(f, Space::kShared, l.in().number("offset"));
@@ -470,7 +495,8 @@ bool lower_atomic(AmdLowering& l) {
   const uint32_t n = wide ? 2 : 1;
   const bool swaps = found->op == AtomicOp::kCas, subtracts = found->name == "sub";
   const bool gives = lds ? name.find("_rtn_") != std::string_view::npos
-                         : l.in().has("sc0") || l.in().has("glc") || l.in().text("th").find("RETURN") != std::string_view::npos;
+                         : l.in().has("sc0") || l.in().has("glc") ||
+                               l.in().text("th").find("RETURN") != std::string_view::npos;
   size_t at = gives && !buffer ? 1 : 0;
   if (operands.size() < at + 2) return false;
   std::fill_n(plan.results, 8, kNoRegister);
@@ -483,7 +509,9 @@ bool lower_atomic(AmdLowering& l) {
     if (swaps) {
       // CDNA: compare, then the new value; RDNA the other way round.
       const bool reversed = l.in().name.find("store") != std::string_view::npos;
-      if (operands.size() < at + 3 || !has_registers(operands[at + 1], n) || !has_registers(operands[at + 2], n)) return false;
+      if (operands.size() < at + 3 || !has_registers(operands[at + 1], n) ||
+          !has_registers(operands[at + 2], n))
+        return false;
       plan.values[0] = value(operands[at + (reversed ? 2 : 1)], 0);
       plan.other = value(operands[at + (reversed ? 1 : 2)], 0);
     }

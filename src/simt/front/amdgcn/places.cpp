@@ -51,7 +51,8 @@ uint64_t AmdLowering::symbol(const Operand& o) {
   const std::string_view name = o.text.substr(0, o.text.find('@'));
   const auto found = kernel.labels.find(name);
   if (found == kernel.labels.end()) {
-    error("'" + std::string(name) + "' is not a function of this text: constants, and what prints by them, are not executed");
+    error("'" + std::string(name) +
+          "' is not a function of this text: constants, and what prints by them, are not executed");
     return 0;
   }
   return o.text.find("@lo") != std::string_view::npos ? found->second : 0;
@@ -94,7 +95,10 @@ uint32_t AmdLowering::selected(const Operand& o, uint32_t place, size_t number) 
   if (text.starts_with("WORD_")) bits = 16, from = 16 * static_cast<uint32_t>(text[5] - '0');
   if (bits == 32) return place;
   const uint32_t out = scratch(4);
-  emit(amd::take_bytes, {.d = out, .a = place, .small = from, .imm = static_cast<int64_t>(bits | (o.extends_sign ? 256u : 0u))});
+  emit(amd::take_bytes, {.d = out,
+                         .a = place,
+                         .small = from,
+                         .imm = static_cast<int64_t>(bits | (o.extends_sign ? 256u : 0u))});
   return out;
 }
 
@@ -104,12 +108,11 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
     amd::Dpp::Kind kind;
   };
   using amd::Dpp;
-  static constexpr Name kNames[] = {{"row_shl", Dpp::kRowShl},          {"row_shr", Dpp::kRowShr},
-                                    {"row_ror", Dpp::kRowRor},          {"wave_shl", Dpp::kWaveShl1},
-                                    {"wave_rol", Dpp::kWaveRol1},       {"wave_shr", Dpp::kWaveShr1},
-                                    {"wave_ror", Dpp::kWaveRor1},       {"row_mirror", Dpp::kMirror},
-                                    {"row_half_mirror", Dpp::kHalfMirror}, {"row_share", Dpp::kShare},
-                                    {"row_xmask", Dpp::kXmask},         {"row_newbcast", Dpp::kNewBroadcast}};
+  static constexpr Name kNames[] = {
+      {"row_shl", Dpp::kRowShl},    {"row_shr", Dpp::kRowShr},    {"row_ror", Dpp::kRowRor},
+      {"wave_shl", Dpp::kWaveShl1}, {"wave_rol", Dpp::kWaveRol1}, {"wave_shr", Dpp::kWaveShr1},
+      {"wave_ror", Dpp::kWaveRor1}, {"row_mirror", Dpp::kMirror}, {"row_half_mirror", Dpp::kHalfMirror},
+      {"row_share", Dpp::kShare},   {"row_xmask", Dpp::kXmask},   {"row_newbcast", Dpp::kNewBroadcast}};
   Dpp plan{};
   bool known = false;
   for (const auto& [name, kind] : kNames)
@@ -127,7 +130,8 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
     known = true;
   }
   if (!known) {
-    error("the engine does not execute '" + std::string(in_->spelling) + "' with this exchange between lanes");
+    error("the engine does not execute '" + std::string(in_->spelling) +
+          "' with this exchange between lanes");
     return place;
   }
   plan.rows = static_cast<uint32_t>(in_->number("row_mask", 15));
@@ -165,7 +169,7 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
   const bool is_float = s.kind == 'F';
   uint32_t place = kNoRegister;
   if (!o.is_register()) {
-    place = s.kind == 'I' && s.bits == 16 ? constant(static_cast<uint64_t>(o.integer), 4)
+    place = s.kind == 'I' && s.bits == 16   ? constant(static_cast<uint64_t>(o.integer), 4)
             : s.kind == 'U' && s.bits == 16 ? constant(static_cast<uint64_t>(o.integer) & 0xffff, 4)
                                             : number(o, s);
   } else if (s.kind == 'P' ? s.bits == 32 : s.bits == 64) {
@@ -199,7 +203,8 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
 // A pair of halves or floats: op_sel and op_sel_hi say which of the two each result reads, neg_lo and neg_hi its sign.
 uint32_t AmdLowering::packed(uint32_t place, const Slot& s, size_t at) {
   const bool low = in_->number_at("op_sel", at, 0) != 0, high = in_->number_at("op_sel_hi", at, 1) != 0;
-  const bool minus_low = in_->number_at("neg_lo", at, 0) != 0, minus_high = in_->number_at("neg_hi", at, 0) != 0;
+  const bool minus_low = in_->number_at("neg_lo", at, 0) != 0,
+             minus_high = in_->number_at("neg_hi", at, 0) != 0;
   const bool wide = s.bits == 32;
   const uint32_t bytes = wide ? 8 : 4;
   if (low || !high) {
@@ -210,13 +215,15 @@ uint32_t AmdLowering::packed(uint32_t place, const Slot& s, size_t at) {
       emit(amd::join, {.d = out, .a = words[low], .b = words[high]});
     } else {
       const uint64_t select = (low ? 0x0302u : 0x0100u) | (high ? 0x03020000u : 0x01000000u);
-      emit(each_handler(amdgcn::Opcode::k_v_perm_b32), {.d = out, .a = place, .b = place, .c = constant(select, 4)});
+      emit(each_handler(amdgcn::Opcode::k_v_perm_b32),
+           {.d = out, .a = place, .b = place, .c = constant(select, 4)});
     }
     place = out;
   }
   if (!minus_low && !minus_high) return place;
   const uint32_t out = scratch(bytes), half = wide ? 32 : 16;
-  const uint64_t signs = (minus_low ? uint64_t{1} << (half - 1) : 0) | (minus_high ? uint64_t{1} << (2 * half - 1) : 0);
+  const uint64_t signs =
+      (minus_low ? uint64_t{1} << (half - 1) : 0) | (minus_high ? uint64_t{1} << (2 * half - 1) : 0);
   emit(lanes::find(lanes::Operation::kXor, wide ? lanes::Type::kB64 : lanes::Type::kB32),
        {.d = out, .a = place, .b = constant(signs, bytes)});
   return out;
@@ -229,7 +236,8 @@ uint32_t AmdLowering::mask_of(const Operand& o) {
   if (o.is(amdgcn::kExecLo)) return exec_;
   const uint32_t out = scratch(1), saved = guard_;
   unguarded();
-  emit(amd::unpack_mask, {.d = out, .a = scalar(o.index), .b = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
+  emit(amd::unpack_mask,
+       {.d = out, .a = scalar(o.index), .b = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
   guard_ = saved;
   return out;
 }
@@ -253,7 +261,10 @@ bool AmdLowering::give_mask(const Operand& o, uint32_t predicate) {
   if (o.is(amdgcn::kNull)) return true;
   const uint32_t saved = guard_;
   unguarded();
-  emit(amd::pack_mask, {.d = scalar(o.index), .a = predicate, .b = exec_, .e = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
+  emit(amd::pack_mask, {.d = scalar(o.index),
+                        .a = predicate,
+                        .b = exec_,
+                        .e = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
   if (o.is(amdgcn::kExecLo)) exec_changed();
   guard_ = saved;
   return true;
@@ -262,7 +273,9 @@ bool AmdLowering::give_mask(const Operand& o, uint32_t predicate) {
 void AmdLowering::exec_changed() {
   const uint32_t saved = guard_;
   unguarded();
-  emit(amd::unpack_mask, {.d = exec_, .a = scalar(amdgcn::kExecLo), .b = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister});
+  emit(amd::unpack_mask, {.d = exec_,
+                          .a = scalar(amdgcn::kExecLo),
+                          .b = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister});
   guard_ = saved;
 }
 
@@ -272,7 +285,10 @@ uint32_t AmdLowering::clamped(uint32_t place, const Slot& s) {
   const lanes::Type type = is_half ? lanes::Type::kF16 : is_double ? lanes::Type::kF64 : lanes::Type::kF32;
   auto constant_of = [&](double value) {
     return number(Operand{.kind = OperandKind::kFloat, .number = value},
-                  Slot{.kind = 'F', .bits = static_cast<uint8_t>(is_half ? 16 : is_double ? 64 : 32)});
+                  Slot{.kind = 'F',
+                       .bits = static_cast<uint8_t>(is_half     ? 16
+                                                    : is_double ? 64
+                                                                : 32)});
   };
   const int64_t factor = in_->number("mul", in_->number("div") == 2 ? -2 : 0);
   if (factor) {
@@ -306,12 +322,14 @@ bool AmdLowering::give() {
       // The number of operands that are read is the place of the result's bit in op_sel.
       size_t read = 0;
       for (const Slot& other : in_->row->slots) read += !other.written;
-      const int64_t half = o->half >= 0 ? o->half : in_->number_at("op_sel", read, in_->text("dst_sel") == "WORD_1");
+      const int64_t half =
+          o->half >= 0 ? o->half : in_->number_at("op_sel", read, in_->text("dst_sel") == "WORD_1");
       const bool is_sdwa = in_->encoding == amdgcn::Instruction::kSdwa;
       if (is_sdwa && in_->text("dst_sel").starts_with("BYTE")) return false;
       const bool keeps = is_sdwa ? in_->text("dst_unused") == "UNUSED_PRESERVE"
                                  : is_rdna || half || in_->has("op_sel") || name().starts_with("v_cvt_pk_");
-      emit(amd::put_half, {.d = register_at(*o, 0), .a = g.place, .small = static_cast<uint32_t>(half), .imm = !keeps});
+      emit(amd::put_half,
+           {.d = register_at(*o, 0), .a = g.place, .small = static_cast<uint32_t>(half), .imm = !keeps});
     } else if (in_->encoding == amdgcn::Instruction::kSdwa) {
       const std::string_view to = in_->text("dst_sel");
       const uint32_t d = register_at(*o, 0);

@@ -1,4 +1,4 @@
-// What wavefronts do once: scalar arithmetic with its condition code, EXEC, jumps, barriers.
+// Lowers what wavefronts do once: scalar arithmetic with its condition code, EXEC, jumps, barriers.
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/lower.h"
 #include "ops/barrier.h"
@@ -10,8 +10,8 @@ namespace {
 
 using enum lanes::Type;
 using Op = lanes::Operation;
-using lanes::Type;
 using amdgcn::Operand;
+using lanes::Type;
 
 bool is_wide(AmdLowering& l) { return l.in().row->slots[0].bits == 64; }
 Type bits(AmdLowering& l) { return is_wide(l) ? kB64 : kB32; }
@@ -77,7 +77,7 @@ bool save_exec(AmdLowering& l, const Logic& what, bool writes = false) {
 
 }  // namespace
 
-#define LOGIC_OF(name, ...)                                                                    \
+#define LOGIC_OF(name, ...) \
   bool lower_scalar_##name(AmdLowering& l) { return scalar_logic(l, {__VA_ARGS__}); }
 LOGIC_OF(andn2, Op::kAnd, false, true)
 LOGIC_OF(orn2, Op::kOr, false, true)
@@ -85,7 +85,7 @@ LOGIC_OF(nand, Op::kAnd, false, false, true)
 LOGIC_OF(nor, Op::kOr, false, false, true)
 LOGIC_OF(xnor, Op::kXor, false, false, true)
 #undef LOGIC_OF
-#define SAVE(name, ...)                                                                    \
+#define SAVE(name, ...) \
   bool lower_save_##name(AmdLowering& l) { return save_exec(l, {__VA_ARGS__}); }
 SAVE(and, Op::kAnd)
 SAVE(or, Op::kOr)
@@ -119,15 +119,18 @@ bool set_bit(AmdLowering& l, bool on) {
   const uint32_t bytes = is_wide(l) ? 8 : 4;
   const Operand& o = *l.slot(0);
   const uint32_t kept = is_wide(l) ? l.pair_at(o) : l.register_at(o, 0), n = l.source(1), d = l.result();
-  l.emit(lanes::find(Op::kBfi, bits(l)), {.d = d, .a = l.constant(on ? 1 : 0, bytes), .b = kept, .c = n, .e = l.constant(1, 4)});
+  l.emit(lanes::find(Op::kBfi, bits(l)),
+         {.d = d, .a = l.constant(on ? 1 : 0, bytes), .b = kept, .c = n, .e = l.constant(1, 4)});
   return give_scalar(l);
 }
 bool test_bit(AmdLowering& l, bool is_set) {
-  const uint32_t bytes = is_wide(l) ? 8 : 4, a = l.source(0), n = l.source(1), kept = l.scratch(4), at = l.scratch(bytes);
+  const uint32_t bytes = is_wide(l) ? 8 : 4, a = l.source(0), n = l.source(1), kept = l.scratch(4),
+                 at = l.scratch(bytes);
   l.lanes(Op::kAnd, kB32, {.d = kept, .a = n, .b = l.constant(8 * bytes - 1, 4)});
   l.lanes(Op::kShr, is_wide(l) ? kU64 : kU32, {.d = at, .a = a, .b = kept});
   l.lanes(Op::kAnd, bits(l), {.d = at, .a = at, .b = l.constant(1, bytes)});
-  return l.compare(is_set ? num::kCmpNe : num::kCmpEq, is_wide(l) ? kU64 : kU32, l.scc(), at, l.constant(0, bytes));
+  return l.compare(is_set ? num::kCmpNe : num::kCmpEq, is_wide(l) ? kU64 : kU32, l.scc(), at,
+                   l.constant(0, bytes));
 }
 
 }  // namespace
@@ -144,7 +147,8 @@ namespace {
 bool add(AmdLowering& l, bool subtracts, bool is_signed, bool takes_carry) {
   const uint32_t a = l.source(1), b = l.source(2), d = l.result();
   const uint32_t wide[2] = {l.scratch(8), l.scratch(8)}, sum = l.scratch(8);
-  const lanes::CvtKey key{kU64, is_signed ? kS32 : kU32, 8, 4, num::kNearest, false, false, false, false, false};
+  const lanes::CvtKey key{kU64, is_signed ? kS32 : kU32, 8, 4, num::kNearest, false, false, false, false,
+                          false};
   const lanes::CvtChoice widened = lanes::find_cvt(key);
   l.emit(widened.run, {.d = wide[0], .a = a, .small = widened.small, .imm = widened.imm});
   l.emit(widened.run, {.d = wide[1], .a = b, .small = widened.small, .imm = widened.imm});
@@ -190,7 +194,8 @@ bool lower_scalar_max_u32(AmdLowering& l) { return choose(l, Op::kMax, num::kCmp
 
 bool lower_scalar_shift_add(AmdLowering& l) {
   const auto by = static_cast<uint64_t>(l.name()[6] - '0');
-  const uint32_t a = l.source(1), b = l.source(2), d = l.result(), wide = l.scratch(8), other = l.scratch(8), high = l.scratch(4);
+  const uint32_t a = l.source(1), b = l.source(2), d = l.result(), wide = l.scratch(8), other = l.scratch(8),
+                 high = l.scratch(4);
   l.emit(join, {.d = wide, .a = a, .b = l.constant(0, 4)});
   l.emit(join, {.d = other, .a = b, .b = l.constant(0, 4)});
   l.lanes(Op::kShl, kB64, {.d = wide, .a = wide, .b = l.constant(by, 4)});
@@ -220,7 +225,8 @@ bool lower_scalar_mulk(AmdLowering& l) {
 // --- jumps ------------------------------------------------------------------------------------------------------------------
 bool lower_jump(AmdLowering& l) {
   const std::string_view label = l.operand(0).text, what = l.name();
-  if (!l.kernel.labels.contains(label)) return l.error("there is no label '" + std::string(label) + "' in this kernel");
+  if (!l.kernel.labels.contains(label))
+    return l.error("there is no label '" + std::string(label) + "' in this kernel");
   if (what == "s_branch") return l.jump_to(label), true;
   const bool wants_bit = what.ends_with("nz") || what.ends_with("1");
   uint32_t condition = l.scratch(1);
@@ -228,7 +234,10 @@ bool lower_jump(AmdLowering& l) {
     condition = l.scc();
   } else {
     const uint32_t low = what.find("vcc") != std::string_view::npos ? amdgcn::kVccLo : amdgcn::kExecLo;
-    l.emit(is_zero, {.d = condition, .a = l.scalar(low), .b = l.code.width == 64 ? l.scalar(low + 1) : kNoRegister, .imm = wants_bit});
+    l.emit(is_zero, {.d = condition,
+                     .a = l.scalar(low),
+                     .b = l.code.width == 64 ? l.scalar(low + 1) : kNoRegister,
+                     .imm = wants_bit});
   }
   l.jump_to(label);
   Instr& jump = l.code.instrs.back();
@@ -268,18 +277,21 @@ bool lower_swap_pc(AmdLowering& l) {
   return jump_to(l, to);
 }
 
-bool lower_get_mode(AmdLowering& l) { return l.emit(copy_register(4), {.d = l.result(), .a = l.constant(0, 4)}); }
+bool lower_get_mode(AmdLowering& l) {
+  return l.emit(copy_register(4), {.d = l.result(), .a = l.constant(0, 4)});
+}
 // Rounding and subnormals stay as the kernel descriptor has them; other fields change no value.
 bool lower_set_mode(AmdLowering& l) {
   if (l.operand(0).text.find("HW_REG_MODE") == std::string_view::npos) return true;
   return l.error("changing the mode of floats is not executed");
 }
 bool lower_clock(AmdLowering& l) {
-  l.emit([](Lanes& lanes, const Operands& in) {
-           const auto now = static_cast<uint64_t>(exec_of(lanes).worker->steps);
-           std::fill_n(lanes.reg<uint64_t>(in.d), lanes.count, now);
-         },
-         {.d = l.result()});
+  l.emit(
+      [](Lanes& lanes, const Operands& in) {
+        const auto now = static_cast<uint64_t>(exec_of(lanes).worker->steps);
+        std::fill_n(lanes.reg<uint64_t>(in.d), lanes.count, now);
+      },
+      {.d = l.result()});
   return l.give();
 }
 

@@ -1,4 +1,4 @@
-// What vector instructions do that takes more than a function over lanes: choices by a mask, carries, lanes that read each other,
+// Lowers vector instructions that take more than a function over lanes: choices by a mask, carries, lanes that read each other,
 // steps of a division, mixed precision, conversions of bytes.
 #include <array>
 #include <bit>
@@ -15,9 +15,9 @@ namespace {
 
 using enum lanes::Type;
 using Op = lanes::Operation;
-using lanes::Type;
 using amdgcn::Operand;
 using amdgcn::Slot;
+using lanes::Type;
 
 // Signs of operands that a choice has; its slots are of bits.
 uint32_t signed_source(AmdLowering& l, size_t k) {
@@ -29,8 +29,10 @@ uint32_t signed_source(AmdLowering& l, size_t k) {
 
 bool lower_choose(AmdLowering& l) {
   const bool half = l.in().row->slots[0].kind == 'H';
-  const bool has_sign = l.slot(1)->negated || l.slot(1)->absolute || l.slot(2)->negated || l.slot(2)->absolute;
-  const uint32_t a = has_sign ? signed_source(l, 1) : l.source(1), b = has_sign ? signed_source(l, 2) : l.source(2);
+  const bool has_sign =
+      l.slot(1)->negated || l.slot(1)->absolute || l.slot(2)->negated || l.slot(2)->absolute;
+  const uint32_t a = has_sign ? signed_source(l, 1) : l.source(1),
+                 b = has_sign ? signed_source(l, 2) : l.source(2);
   const Operand vcc{.kind = amdgcn::OperandKind::kScalar, .index = amdgcn::kVccLo};
   const uint32_t p = l.slot(3) ? l.mask(3) : l.mask_of(vcc);  // v_dual_cndmask reads it without a word
   l.lanes(Op::kSelp, half ? kB16 : kB32, {.d = l.result(), .a = b, .b = a, .c = p});
@@ -112,17 +114,21 @@ void run_swap(Exec& x, const Operands& in) {
 }  // namespace
 
 bool lower_permute_rows(AmdLowering& l) {
-  const Rows plan{l.name() == "v_permlanex16_b32", l.in().number_at("op_sel", 0, 0) != 0, l.in().number_at("op_sel", 1, 0) != 0};
+  const Rows plan{l.name() == "v_permlanex16_b32", l.in().number_at("op_sel", 0, 0) != 0,
+                  l.in().number_at("op_sel", 1, 0) != 0};
   const uint32_t a = l.source(1), b = l.source(2), c = l.source(3);
-  return l.emit(handler<run_rows>, {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b, .c = c, .e = l.exec()}, plan);
+  return l.emit(handler<run_rows>, {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b, .c = c, .e = l.exec()},
+                plan);
 }
 bool lower_permute_halves(AmdLowering& l) {
-  if (l.code.width == 32) return l.emit(copy_register(4), {.d = l.register_at(*l.slot(0), 0), .a = l.source(1)});
+  if (l.code.width == 32)
+    return l.emit(copy_register(4), {.d = l.register_at(*l.slot(0), 0), .a = l.source(1)});
   return l.emit<run_halves>({.d = l.register_at(*l.slot(0), 0), .a = l.source(1)});
 }
 bool lower_swap_rows(AmdLowering& l) {
   const uint32_t row = l.name() == "v_permlane32_swap_b32" ? 32 : 16;
-  return l.emit<run_swap_rows>({.d = l.register_at(*l.slot(0), 0), .e = l.register_at(*l.slot(1), 0), .small = row});
+  return l.emit<run_swap_rows>(
+      {.d = l.register_at(*l.slot(0), 0), .e = l.register_at(*l.slot(1), 0), .small = row});
 }
 bool lower_swap(AmdLowering& l) {
   return l.emit<run_swap>({.d = l.register_at(*l.slot(0), 0), .e = l.register_at(*l.slot(1), 0)});
@@ -130,8 +136,12 @@ bool lower_swap(AmdLowering& l) {
 
 bool lower_permute(AmdLowering& l) {
   const uint32_t at = l.source(1), value = l.source(2);
-  return l.emit<run_permute>({.d = l.register_at(*l.slot(0), 0), .a = value, .b = at, .c = l.exec(),
-                              .small = l.name() == "ds_permute_b32", .imm = l.in().number("offset")});
+  return l.emit<run_permute>({.d = l.register_at(*l.slot(0), 0),
+                              .a = value,
+                              .b = at,
+                              .c = l.exec(),
+                              .small = l.name() == "ds_permute_b32",
+                              .imm = l.in().number("offset")});
 }
 bool lower_swizzle(AmdLowering& l) {
   const std::string_view text = l.in().text("offset");
@@ -153,22 +163,31 @@ bool lower_swizzle(AmdLowering& l) {
       offset = and_mask | or_mask << 5 | xor_mask << 10;
     } else {
       for (int64_t& value : n) {
-        while (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') value = 10 * value + (rest[0] - '0'), rest.remove_prefix(1);
+        while (!rest.empty() && rest[0] >= '0' && rest[0] <= '9')
+          value = 10 * value + (rest[0] - '0'), rest.remove_prefix(1);
         if (!rest.empty()) rest.remove_prefix(1);
       }
-      if (kind == "QUAD_PERM") offset = 0x8000 | n[0] | n[1] << 2 | n[2] << 4 | n[3] << 6;
-      else if (kind == "SWAP") offset = 31 | n[0] << 10;
-      else if (kind == "REVERSE") offset = 31 | (n[0] - 1) << 10;
-      else if (kind == "BROADCAST") offset = (32 - n[0]) | n[1] << 5;
-      else return false;
+      if (kind == "QUAD_PERM")
+        offset = 0x8000 | n[0] | n[1] << 2 | n[2] << 4 | n[3] << 6;
+      else if (kind == "SWAP")
+        offset = 31 | n[0] << 10;
+      else if (kind == "REVERSE")
+        offset = 31 | (n[0] - 1) << 10;
+      else if (kind == "BROADCAST")
+        offset = (32 - n[0]) | n[1] << 5;
+      else
+        return false;
     }
   }
-  return l.emit<run_swizzle>({.d = l.register_at(*l.slot(0), 0), .a = l.source(1), .c = l.exec(), .imm = offset});
+  return l.emit<run_swizzle>(
+      {.d = l.register_at(*l.slot(0), 0), .a = l.source(1), .c = l.exec(), .imm = offset});
 }
 
 bool lower_count_below(AmdLowering& l) {
   const uint32_t a = l.source(1), b = l.source(2);
-  return l.emit(count_below, {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b, .small = l.name() == "v_mbcnt_hi_u32_b32"});
+  return l.emit(
+      count_below,
+      {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b, .small = l.name() == "v_mbcnt_hi_u32_b32"});
 }
 
 // --- carries -----------------------------------------------------------------------------------------------------------------
@@ -320,14 +339,17 @@ bool lower_mix(AmdLowering& l) {
   l.lanes(Op::kFma, kF32, {.d = sum, .a = from[0], .b = from[1], .c = from[2]});
   if (l.in().has("clamp")) return false;
   l.emit(each_handler(amdgcn::Opcode::k_v_cvt_f16_f32), {.d = out, .a = sum});
-  return l.emit(put_half, {.d = l.register_at(*l.slot(0), 0), .a = out, .small = l.name() == "v_fma_mixhi_f16"});
+  return l.emit(put_half,
+                {.d = l.register_at(*l.slot(0), 0), .a = out, .small = l.name() == "v_fma_mixhi_f16"});
 }
 
 bool lower_pack_moves(AmdLowering& l) {
-  const uint32_t a = l.source(1), b = l.source(2), words[4] = {l.scratch(4), l.scratch(4), l.scratch(4), l.scratch(4)};
+  const uint32_t a = l.source(1), b = l.source(2),
+                 words[4] = {l.scratch(4), l.scratch(4), l.scratch(4), l.scratch(4)};
   l.emit(part, {.d = words[0], .a = a, .e = words[1]});
   l.emit(part, {.d = words[2], .a = b, .e = words[3]});
-  const auto low = static_cast<size_t>(l.in().number_at("op_sel", 0, 0)), high = static_cast<size_t>(l.in().number_at("op_sel", 1, 0));
+  const auto low = static_cast<size_t>(l.in().number_at("op_sel", 0, 0)),
+             high = static_cast<size_t>(l.in().number_at("op_sel", 1, 0));
   l.emit(join, {.d = l.result(), .a = words[low & 1], .b = words[2 + (high & 1)]});
   return l.give();
 }
@@ -362,7 +384,8 @@ void write_bytes(Exec& x, const Operands& in, const Bytes& plan) {
     const float values[2] = {x.reg<float>(in.a)[i], x.reg<float>(in.b)[i]};
     for (uint32_t k = 0; k < 2; ++k) {
       const float value = values[k];
-      const auto byte = static_cast<uint32_t>(num::from_double(value, plan.type, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
+      const auto byte = static_cast<uint32_t>(
+          num::from_double(value, plan.type, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = 8 * (plan.at + k);
       d[i] = (d[i] & ~(255u << shift)) | byte << shift;
     }
@@ -379,11 +402,13 @@ bool lower_from_bytes(AmdLowering& l) {
   if (select.starts_with("BYTE_")) plan.at = static_cast<uint32_t>(select[5] - '0');
   if (select == "WORD_1") plan.at = 2;
   if (l.in().has("op_sel")) {
-    const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", 0, 0)), high = static_cast<uint32_t>(l.in().number_at("op_sel", 1, 0));
+    const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", 0, 0)),
+               high = static_cast<uint32_t>(l.in().number_at("op_sel", 1, 0));
     plan.at = plan.pair ? 2 * (low & 1) : (low & 1) + 2 * (high & 1);
   }
   const Operand& d = *l.slot(0);
-  return l.emit(handler<read_bytes>, {.d = l.register_at(d, 0), .a = a, .e = plan.pair ? l.register_at(d, 1) : kNoRegister}, plan);
+  return l.emit(handler<read_bytes>,
+                {.d = l.register_at(d, 0), .a = a, .e = plan.pair ? l.register_at(d, 1) : kNoRegister}, plan);
 }
 bool lower_to_bytes(AmdLowering& l) {
   if (l.name().starts_with("v_cvt_sr_")) return l.error("stochastic rounding to fp8 is not executed");
@@ -410,7 +435,8 @@ struct Scaled {
 };
 double scale_of(uint32_t bits) {
   const uint32_t exponent = bits >> 23 & 255;
-  return exponent == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(exponent) - 127);
+  return exponent == 255 ? std::numeric_limits<double>::quiet_NaN()
+                         : std::ldexp(1.0, static_cast<int>(exponent) - 127);
 }
 void read_scaled(Exec& x, const Operands& in, const Scaled& plan) {
   const uint32_t *a = x.reg<uint32_t>(in.a), *b = x.reg<uint32_t>(in.b);
@@ -418,7 +444,9 @@ void read_scaled(Exec& x, const Operands& in, const Scaled& plan) {
   for (uint32_t i : x.lanes()) {
     uint64_t out[2];
     for (uint32_t k = 0; k < 2; ++k)
-      out[k] = num::from_double(num::to_double(a[i] >> (plan.at + bits * k) & ((1u << bits) - 1), plan.narrow) * scale_of(b[i]), plan.wide);
+      out[k] = num::from_double(
+          num::to_double(a[i] >> (plan.at + bits * k) & ((1u << bits) - 1), plan.narrow) * scale_of(b[i]),
+          plan.wide);
     if (plan.wide == num::Type::kF32) {
       x.reg<uint32_t>(in.d)[i] = static_cast<uint32_t>(out[0]);
       x.reg<uint32_t>(in.e)[i] = static_cast<uint32_t>(out[1]);
@@ -430,13 +458,16 @@ void read_scaled(Exec& x, const Operands& in, const Scaled& plan) {
 void write_scaled(Exec& x, const Operands& in, const Scaled& plan) {
   uint32_t* d = x.reg<uint32_t>(in.d);
   const bool wide = plan.wide == num::Type::kF32;
-  const uint32_t *a = x.reg<uint32_t>(in.a), *b = wide ? x.reg<uint32_t>(in.b) : nullptr, *scale = x.reg<uint32_t>(in.c);
+  const uint32_t *a = x.reg<uint32_t>(in.a), *b = wide ? x.reg<uint32_t>(in.b) : nullptr,
+                 *scale = x.reg<uint32_t>(in.c);
   const auto bits = static_cast<uint32_t>(num::width_of(plan.narrow));
   for (uint32_t i : x.lanes()) {
     const uint64_t values[2] = {wide ? a[i] : a[i] & 0xffff, wide ? b[i] : a[i] >> 16};
     for (uint32_t k = 0; k < 2; ++k) {
       const uint64_t value = values[k];
-      const auto code = static_cast<uint32_t>(num::from_double(num::to_double(value, plan.wide) / scale_of(scale[i]), plan.narrow, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
+      const auto code = static_cast<uint32_t>(
+          num::from_double(num::to_double(value, plan.wide) / scale_of(scale[i]), plan.narrow,
+                           num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = plan.at + bits * k, field = ((1u << bits) - 1) << shift;
       d[i] = (d[i] & ~field) | (code << shift & field);
     }
@@ -454,17 +485,22 @@ std::array<std::string_view, 2> types_of(std::string_view name) {
 bool lower_from_scaled(AmdLowering& l) {
   const auto [to, from] = types_of(l.name());
   Scaled plan{element_type(from), element_type(to)};
-  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", 0, 0)), high = static_cast<uint32_t>(l.in().number_at("op_sel", 1, 0));
+  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", 0, 0)),
+             high = static_cast<uint32_t>(l.in().number_at("op_sel", 1, 0));
   plan.at = from == "fp4" ? 8 * ((low & 1) + 2 * (high & 1)) : 16 * (low & 1);
   const uint32_t a = l.source(1), b = l.source(2);
   const Operand& d = *l.slot(0);
-  return l.emit(handler<read_scaled>, {.d = l.register_at(d, 0), .a = a, .b = b, .e = to == "f32" ? l.register_at(d, 1) : kNoRegister}, plan);
+  return l.emit(
+      handler<read_scaled>,
+      {.d = l.register_at(d, 0), .a = a, .b = b, .e = to == "f32" ? l.register_at(d, 1) : kNoRegister}, plan);
 }
 bool lower_to_scaled(AmdLowering& l) {
   const auto [to, from] = types_of(l.name());
   Scaled plan{element_type(to), element_type(from)};
-  const size_t last = from == "f32" ? 3 : 2;  // the operand of the scale, and its bit of op_sel for the result
-  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", to == "fp4" ? 2 : 3, 0)), high = static_cast<uint32_t>(l.in().number_at("op_sel", 3, 0));
+  const size_t last =
+      from == "f32" ? 3 : 2;  // the operand of the scale, and its bit of op_sel for the result
+  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", to == "fp4" ? 2 : 3, 0)),
+             high = static_cast<uint32_t>(l.in().number_at("op_sel", 3, 0));
   plan.at = to == "fp4" ? 8 * ((low & 1) + 2 * (high & 1)) : 16 * (low & 1);
   const uint32_t a = l.source(1), b = from == "f32" ? l.source(2) : kNoRegister, c = l.source(last);
   return l.emit(handler<write_scaled>, {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b, .c = c}, plan);
@@ -483,15 +519,17 @@ void run_dot(Exec& x, const Operands& in, const Dot& plan) {
     if (plan.kind == Dot::kI8 || plan.kind == Dot::kU8) {
       uint32_t sum = c[i];
       for (uint32_t k = 0; k < 32; k += 8)
-        sum += plan.kind == Dot::kU8 ? (a[i] >> k & 255) * (b[i] >> k & 255)
-                                     : static_cast<uint32_t>(static_cast<int8_t>(a[i] >> k) * static_cast<int8_t>(b[i] >> k));
+        sum += plan.kind == Dot::kU8
+                   ? (a[i] >> k & 255) * (b[i] >> k & 255)
+                   : static_cast<uint32_t>(static_cast<int8_t>(a[i] >> k) * static_cast<int8_t>(b[i] >> k));
       d[i] = sum;
       continue;
     }
     const num::Type type = plan.kind == Dot::kF16 ? num::Type::kF16 : num::Type::kBF16;
     float sum = std::bit_cast<float>(c[i]);
     for (uint32_t k = 0; k < 32; k += 16)
-      sum = static_cast<float>(std::fma(num::to_double(a[i] >> k & 0xffff, type), num::to_double(b[i] >> k & 0xffff, type), static_cast<double>(sum)));
+      sum = static_cast<float>(std::fma(num::to_double(a[i] >> k & 0xffff, type),
+                                        num::to_double(b[i] >> k & 0xffff, type), static_cast<double>(sum)));
     d[i] = std::bit_cast<uint32_t>(sum);
   }
 }
@@ -500,8 +538,12 @@ void run_dot(Exec& x, const Operands& in, const Dot& plan) {
 
 bool lower_dot(AmdLowering& l) {
   const std::string_view name = l.name();
-  const Dot plan{name.ends_with("i8") ? Dot::kI8 : name.ends_with("u8") ? Dot::kU8 : name.ends_with("bf16") ? Dot::kBf16 : Dot::kF16};
-  const uint32_t d = l.register_at(*l.slot(0), 0), a = l.source(1), b = l.source(2), c = l.slot(3) ? l.source(3) : d;
+  const Dot plan{name.ends_with("i8")     ? Dot::kI8
+                 : name.ends_with("u8")   ? Dot::kU8
+                 : name.ends_with("bf16") ? Dot::kBf16
+                                          : Dot::kF16};
+  const uint32_t d = l.register_at(*l.slot(0), 0), a = l.source(1), b = l.source(2),
+                 c = l.slot(3) ? l.source(3) : d;
   return l.emit(handler<run_dot>, {.d = d, .a = a, .b = b, .c = c}, plan);
 }
 
