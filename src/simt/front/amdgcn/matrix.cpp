@@ -3,7 +3,8 @@
 // CDNA 3 takes the products of a group (8 of f16 and bf16, 4 of xf32, 16 of fp8), aligns them to the largest exponent among them,
 // cuts each toward zero 24 bits after its point, and adds exactly; then it aligns that sum and the accumulator to the larger of
 // their exponents, rounds both down (31 and 24 bits), adds, and rounds to nearest. f32 and f64 are chains of fused multiply-adds.
-// Measured by others on an MI300X: "MMA-Sim" (arXiv 2511.10909). For RDNA, and for shapes that are gfx950's alone, nothing is
+// CDNA 2 adds four products in pairs, and the accumulator last, each sum rounded and without subnormal numbers.
+// Measured by others on an MI250X and an MI300X: "MMA-Sim" (arXiv 2511.10909). For RDNA, and for shapes that are gfx950's alone, nothing is
 // published: those of RDNA and of fp8, fp6 and fp4 of gfx950 are added exactly and rounded once, the rest of gfx950 as CDNA 3 adds.
 #include <algorithm>
 #include <array>
@@ -28,7 +29,7 @@ using num::Type;
 struct Product {
   uint32_t m = 0, n = 0, k = 0, blocks = 1;
   Type a = Type::kF32, b = Type::kF32;
-  enum Sum : uint8_t { kFused, kChain, kExact, kIntegers } sum = kFused;
+  enum Sum : uint8_t { kFused, kPairs, kChain, kExact, kIntegers } sum = kFused;
   Type d = Type::kF32;
   uint32_t group = 8;      // products that are added at once
   bool by_halves = false;  // fp8: the even ones and the odd ones apart
@@ -92,12 +93,29 @@ struct Matrix {
   }
 };
 
+// CDNA 2 keeps no subnormal number.
+float flushed(float x) { return std::fabs(x) < 0x1p-126f ? x * 0.0f : x; }
+
+float flushed_half(float x, const Format& format) {
+  return std::fabs(x) < std::ldexp(1.0f, format.least) ? x * 0.0f : x;
+}
+
 // One row of the result: sums += row of A times B.
 void multiply_row(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, float* sums) {
   const float* from = &a.value[size_t{row} * p.k];
   if (p.sum == Product::kChain) {
     for (uint32_t k = 0; k < p.k; ++k)
       for (uint32_t j = 0; j < p.n; ++j) sums[j] = std::fma(from[k], b.value[k * p.n + j], sums[j]);
+    return;
+  }
+  if (p.sum == Product::kPairs) {
+    for (uint32_t k = 0; k < p.k; k += 4)
+      for (uint32_t j = 0; j < p.n; ++j) {
+        const auto product = [&](uint32_t at) { return flushed(from[at] * b.value[at * p.n + j]); };
+        const float low = flushed(product(k) + product(k + 1)),
+                    high = flushed(product(k + 2) + product(k + 3));
+        sums[j] = flushed(flushed(sums[j]) + flushed(low + high));
+      }
     return;
   }
   const auto exactly = [&](uint32_t first, uint32_t n, double* out) {
@@ -189,7 +207,7 @@ void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, 
                              : std::ldexp(value, static_cast<int>(scale) - 127);
       }
       const size_t at = side ? k * p.n + i : i * p.k + k;
-      to.value[at] = value;
+      to.value[at] = p.sum == Product::kPairs ? flushed_half(value, format) : value;
       if (p.sum != Product::kFused) continue;
       if (!(std::fabs(value) < 0x1p63f)) to.special = true;
       const Parts parts = parts_of(std::isfinite(value) ? value : 0, format);
@@ -406,6 +424,7 @@ bool lower_mfma(AmdLowering& l) {
   p.is_xf32 = name == "xf32";
   if ((p.a == Type::kF32 && !p.is_xf32) || p.a == Type::kF64) p.sum = Product::kChain;
   if (p.is_xf32) p.group = 4;
+  if (l.module().target() == "gfx90a" && p.sum == Product::kFused) p.sum = Product::kPairs;
   if (num::width_of(p.a) == 8) p.group = 16, p.by_halves = p.sum == Product::kFused;
   return lower_product(l, std::move(p));
 }

@@ -1,0 +1,135 @@
+"""AMD's machine code on the CPU: kernels of every target beside torch, and what a user is told."""
+
+import kernels_for_amdgcn as k
+import pytest
+import torch
+
+import triton_runner
+from triton_runner import DiagnosticError, KernelTrap
+
+TARGETS = ("hip:gfx942", "hip:gfx950", "hip:gfx90a", "hip:gfx1100", "hip:gfx1201")
+CDNA = TARGETS[:3]
+
+
+@pytest.fixture(params=TARGETS)
+def target(request):
+    with triton_runner.using(device="cpu", level="amdgcn", target=request.param):
+        yield request.param
+
+
+def test_elementwise(target):
+    x, y, out = torch.randn(3000), torch.randn(3000), torch.zeros(3000)
+    k.add[(3,)](x, y, out, 3000, 1024)
+    assert torch.equal(out, x + y)
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8])
+def test_rows(target, warps):
+    x, out = torch.randn(5, 781), torch.zeros(5, 781)
+    k.softmax[(5,)](x, out, 781, 1024, num_warps=warps)
+    torch.testing.assert_close(out, torch.softmax(x, 1))
+    w, b = torch.randn(781), torch.randn(781)
+    k.layer_norm[(5,)](x, w, b, out, 781, 1e-5, 1024, num_warps=warps)
+    torch.testing.assert_close(
+        out, torch.nn.functional.layer_norm(x, (781,), w, b, 1e-5), atol=1e-5, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_products(target, dtype, warps):
+    if dtype is torch.float32 and not target.startswith("hip:gfx9"):
+        pytest.skip(
+            "RDNA has no product of f32: Triton multiplies element by element, for half a minute here"
+        )
+    a, b, out = torch.randn(64, 96).to(dtype), torch.randn(96, 64).to(dtype), torch.zeros(64, 64)
+    k.matmul[(1, 1)](a, b, out, 64, 64, 96, 64, 64, 32, num_warps=warps)
+    torch.testing.assert_close(out, a.float() @ b.float(), atol=1e-4, rtol=1e-4)
+
+
+def test_attention(target):
+    q, key, v = (torch.randn(64, 32).half() for _ in range(3))
+    out = torch.zeros(64, 32)
+    k.attention[(2,)](q, key, v, out, 64, 0.2, 32, 32)
+    expected = torch.softmax(0.2 * q.float() @ key.float().T, 1) @ v.float()
+    torch.testing.assert_close(out, expected, atol=2e-3, rtol=2e-3)
+
+
+def test_atomics_scans_bytes_doubles_and_calls(target):
+    x, counts = torch.randint(0, 9, (700,), dtype=torch.int32), torch.zeros(9, dtype=torch.int32)
+    k.histogram[(3,)](x, counts, 700, 256)
+    assert torch.equal(counts, torch.bincount(x, minlength=9).int())
+    x, out = torch.randint(-9, 9, (512,), dtype=torch.int32), torch.zeros(512, dtype=torch.int32)
+    k.scan[(1,)](x, out, 512)
+    assert torch.equal(out, torch.cumsum(x, 0).int())
+    x = torch.randint(-128, 127, (256,), dtype=torch.int8)
+    out = torch.zeros_like(x)
+    k.bytes_of[(1,)](x, out, 256)
+    assert torch.equal(out, x.abs() + (x >> 1))
+    x, out = torch.randn(128, dtype=torch.float64), torch.zeros(128, dtype=torch.float64)
+    k.doubles[(1,)](x, out, 128)
+    torch.testing.assert_close(out, x * x / 3 + x.abs().sqrt(), atol=0, rtol=1e-15)
+    x, out = torch.randn(128), torch.zeros(128)
+    k.calls[(128,)](x, out)
+    assert torch.equal(out, x * x * x)
+
+
+def test_the_grid_is_known_to_the_kernel(target):
+    out = torch.zeros(7, dtype=torch.int32)
+    k.counts_programs[(7, 1)](out)
+    assert out.tolist() == [700] * 7
+
+
+def test_a_fault_names_line_and_element(target):
+    with pytest.raises(KernelTrap, match=r"kernels_for_amdgcn.py:\d+:\d+.*right at the end of argument"):
+        k.out_of_bounds[(1,)](torch.zeros(100), torch.zeros(128), 128)
+
+
+# A wavefront of 64 does at once what two warps of 32 do in any order.
+@pytest.mark.parametrize("target", CDNA[:1])
+def test_races_of_wavefronts(target):
+    with triton_runner.using(device="cpu", level="amdgcn", target=target, check="race"):
+        with pytest.raises(KernelTrap, match="race"):
+            k.races[(1,)](torch.zeros(64, dtype=torch.int32), 128, num_warps=2)
+        x, out = torch.randn(3, 700), torch.zeros(3, 700)
+        k.softmax[(3,)](x, out, 700, 1024)
+    torch.testing.assert_close(out, torch.softmax(x, 1))
+
+
+def test_wavefronts_in_any_order(target):
+    a, b = torch.randn(64, 64).half(), torch.randn(64, 64).half()
+    outs = []
+    for seed in (-1, 1, 2):
+        out = torch.zeros(64, 64)
+        with triton_runner.using(shuffle=seed):
+            k.matmul[(1, 1)](a, b, out, 64, 64, 64, 64, 64, 32)
+        outs.append(out)
+    assert torch.equal(outs[0], outs[1]) and torch.equal(outs[0], outs[2])
+
+
+def test_llir_becomes_amdgcn():
+    x, out = torch.randn(2, 300), torch.zeros(2, 300)
+    with triton_runner.using(device="cpu", level="llir", target="hip:gfx942"):
+        kernel = k.softmax[(2,)](x, out, 300, 512)
+    assert ".amdgcn_target" in kernel.asm["amdgcn"]
+    torch.testing.assert_close(out, torch.softmax(x, 1))
+
+
+def test_levels_belong_to_targets():
+    with triton_runner.using(device="cpu", level="amdgcn", target="cuda:90"):
+        with pytest.raises(DiagnosticError, match="cuda:90 has no level amdgcn"):
+            k.scan[(1,)](torch.zeros(64), torch.zeros(64), 64)
+
+
+def test_a_text_is_loaded_without_its_kernel(tmp_path):
+    compiled = triton_runner.compile(
+        k.add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"B": 256}, target="hip:gfx1100"
+    )
+    (tmp_path / "add.amdgcn").write_text(compiled.asm["amdgcn"])
+    loaded = triton_runner.load(tmp_path / "add.amdgcn", device="cpu")
+    x, y, out = torch.randn(300), torch.randn(300), torch.zeros(300)
+    loaded[(2,)](x, y, out, 300)
+    assert torch.equal(out, x + y)
+    broken = compiled.asm["amdgcn"].replace("s_endpgm", "image_sample v0, v1, s[0:7]\n\ts_endpgm")
+    with pytest.raises(DiagnosticError, match="does not execute the machine instruction 'image_sample'"):
+        triton_runner.load(broken, device="cpu")[(2,)](x, y, out, 300)

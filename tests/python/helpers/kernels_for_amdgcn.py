@@ -1,0 +1,115 @@
+"""Kernels that the tests of AMD's machine code compile: reductions, products, atomics, bytes, calls."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    kept = at < n
+    tl.store(out + at, tl.load(x + at, mask=kept) + tl.load(y + at, mask=kept), mask=kept)
+
+
+@triton.jit
+def softmax(x, out, n, B: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, B)
+    value = tl.load(x + row * n + at, mask=at < n, other=-float("inf"))
+    value = tl.exp(value - tl.max(value, 0))
+    tl.store(out + row * n + at, value / tl.sum(value, 0), mask=at < n)
+
+
+@triton.jit
+def layer_norm(x, w, b, out, n, eps, B: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, B)
+    kept = at < n
+    value = tl.load(x + row * n + at, mask=kept, other=0.0)
+    mean = tl.sum(value, 0) / n
+    apart = tl.where(kept, value - mean, 0.0)
+    scale = 1 / tl.sqrt(tl.sum(apart * apart, 0) / n + eps)
+    tl.store(
+        out + row * n + at, apart * scale * tl.load(w + at, mask=kept) + tl.load(b + at, mask=kept), mask=kept
+    )
+
+
+@triton.jit
+def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
+    at = tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float32)
+    for begin in range(0, k, K):
+        left = tl.load(a + i[:, None] * k + (begin + at)[None, :], mask=(begin + at)[None, :] < k, other=0.0)
+        right = tl.load(b + (begin + at)[:, None] * n + j[None, :], mask=(begin + at)[:, None] < k, other=0.0)
+        total = tl.dot(left, right, total, input_precision="ieee")
+    tl.store(c + i[:, None] * n + j[None, :], total, mask=(i[:, None] < m) & (j[None, :] < n))
+
+
+@triton.jit
+def attention(q, k, v, out, length, scale, L: tl.constexpr, D: tl.constexpr):
+    rows, at, d = tl.program_id(0) * L + tl.arange(0, L), tl.arange(0, L), tl.arange(0, D)
+    query = tl.load(q + rows[:, None] * D + d[None, :])
+    most = tl.full((L,), -float("inf"), tl.float32)
+    weight, total = tl.zeros((L,), tl.float32), tl.zeros((L, D), tl.float32)
+    for begin in range(0, length, L):
+        keys = tl.load(k + (begin + at)[None, :] * D + d[:, None])
+        score = tl.dot(query, keys) * scale
+        next_most = tl.maximum(most, tl.max(score, 1))
+        p, shrunk = tl.exp(score - next_most[:, None]), tl.exp(most - next_most)
+        values = tl.load(v + (begin + at)[:, None] * D + d[None, :])
+        total = total * shrunk[:, None] + tl.dot(p.to(tl.float16), values)
+        weight, most = weight * shrunk + tl.sum(p, 1), next_most
+    tl.store(out + rows[:, None] * D + d[None, :], total / weight[:, None])
+
+
+@triton.jit
+def histogram(x, counts, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.atomic_add(counts + tl.load(x + at, mask=at < n, other=0), 1, mask=at < n)
+
+
+@triton.jit
+def scan(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(out + at, tl.cumsum(tl.load(x + at), 0))
+
+
+@triton.jit
+def bytes_of(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    value = tl.load(x + at)
+    tl.store(out + at, tl.abs(value) + (value >> 1))
+
+
+@triton.jit
+def doubles(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    value = tl.load(x + at)
+    tl.store(out + at, value * value / 3 + tl.sqrt(tl.abs(value)))
+
+
+@triton.jit(noinline=True)
+def cubed(x):
+    return x * x * x
+
+
+@triton.jit
+def calls(x, out):
+    at = tl.program_id(0)
+    tl.store(out + at, cubed(tl.load(x + at)))
+
+
+@triton.jit
+def counts_programs(out):
+    tl.store(out + tl.program_id(0), tl.num_programs(0) * 100 + tl.program_id(1))
+
+
+@triton.jit
+def out_of_bounds(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(out + at, tl.load(x + at))
+
+
+@triton.jit
+def races(x, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(x + at // 2, at)
