@@ -405,7 +405,11 @@ int64_t Instruction::number_at(std::string_view modifier, size_t k, int64_t othe
   const Modifier* m = find(modifier);
   if (!m || !m->value.starts_with("[") || !m->value.ends_with("]")) return otherwise;
   std::string_view list = m->value.substr(1, m->value.size() - 2);
-  for (; k > 0 && !list.empty(); --k) list.remove_prefix(std::min(list.find(',') + 1, list.size()));
+  for (; k > 0; --k) {
+    const size_t comma = list.find(',');
+    if (comma == std::string_view::npos) return otherwise;
+    list.remove_prefix(comma + 1);
+  }
   int64_t out = 0;
   return read_integer(trimmed(list.substr(0, list.find(','))), &out) ? out : otherwise;
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triton_runner import _settings
 from triton_runner._base import commands as shell_commands
-from triton_runner._base.levels import executed
+from triton_runner._base.levels import executed, level_of_name
 
 DEBUGGED = ("ttir", "ttgir", "ptx", "cubin")
 
@@ -15,7 +15,7 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 def look(words: list[str], settings: dict, *others) -> list[str]:
     """The note that says which command stops at a trap: of a program or file with its arguments, launched
     with these settings. None where the debugger lacks one of them, or another option that was given."""
-    level = _settings.current().level or ""
+    level = _settings.current().level or next(filter(None, map(level_of_name, words)), "")
     level = executed(level, settings.get("target") or _settings.DEFAULT_TARGET)
     if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
         return []

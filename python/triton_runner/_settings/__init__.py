@@ -92,7 +92,7 @@ def _number(name: str, lowest: int):
 def looks(check: str, level: str) -> bool:
     """Whether a check looks at what is executed at a level."""
     if check == "hazard":
-        return level == "cubin"
+        return level in ("cubin", "amdgcn")
     if check in MLIR_CHECKS:
         return level in ("python", *MLIR)
     return not (check in NUMBER_CHECKS and level == "amdgcn")

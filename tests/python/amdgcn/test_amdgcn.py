@@ -133,3 +133,19 @@ def test_a_text_is_loaded_without_its_kernel(tmp_path):
     broken = compiled.asm["amdgcn"].replace("s_endpgm", "image_sample v0, v1, s[0:7]\n\ts_endpgm")
     with pytest.raises(DiagnosticError, match="does not execute the machine instruction 'image_sample'"):
         triton_runner.load(broken, device="cpu")[(2,)](x, y, out, 300)
+
+
+def test_waits_that_are_missing(tmp_path):
+    compiled = triton_runner.compile(
+        k.add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"B": 256}, target="hip:gfx942"
+    )
+    x, y, out = torch.randn(300), torch.randn(300), torch.zeros(300)
+    text = compiled.asm["amdgcn"]
+    metadata = {**compiled.metadata, "name": "add"}
+    triton_runner.load(text, metadata=metadata, device="cpu", check="hazard")[(2,)](x, y, out, 300)
+    assert torch.equal(out, x + y)
+    broken = triton_runner.load(
+        text.replace("s_waitcnt vmcnt(0)", "s_nop 0"), metadata=metadata, device="cpu", check="hazard"
+    )
+    with pytest.raises(KernelTrap, match=r"kernels_for_amdgcn.py:\d+:\d+.*a load that nobody waited for"):
+        broken[(2,)](x, y, out, 300)

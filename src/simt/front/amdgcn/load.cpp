@@ -1,4 +1,5 @@
 // simt::load_amdgcn: AMD's machine code as a Kernel.
+#include <triton_runner/amdgcn/waits.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 
@@ -6,6 +7,36 @@
 #include "launch/kernel.h"
 
 namespace triton_runner::simt {
+namespace {
+
+constexpr size_t kMostOthers = 8;
+
+// check="hazard": the first register that is used before its load was waited for.
+std::optional<exec::Trap> first_hazard(const amdgcn::Module& module, const amdgcn::Kernel& kernel) {
+  const std::vector<amdgcn::MissingWait> found = amdgcn::missing_waits(module, kernel);
+  if (found.empty()) return {};
+  const auto text = [&](const amdgcn::Instruction& in) {
+    return module.location(in.offset).str() + ": " + std::string(module.text().substr(in.offset, in.length));
+  };
+  const amdgcn::MissingWait& first = found.front();
+  exec::Trap t;
+  t.kind = exec::TrapKind::kHazard;
+  t.kernel = kernel.name;
+  t.op = first.at->spelling;
+  t.location = module.location(first.at->offset);
+  t.message = first.message;
+  if (first.at->place.line) {
+    t.notes.push_back("the instruction is at " + text(*first.at));
+    t.location = {std::string(first.at->place.file), static_cast<int>(first.at->place.line),
+                  static_cast<int>(first.at->place.column)};
+  }
+  t.notes.push_back("the load is at " + text(*first.load));
+  for (size_t i = 1; i < found.size() && i <= kMostOthers; ++i)
+    t.notes.push_back("another one, at " + text(*found[i].at));
+  return t;
+}
+
+}  // namespace
 
 base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name,
                                                         const LoadOptions& options,
@@ -42,7 +73,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
   if (!is_given(block)) block = {kernel->threads, 1, 1};
   if (!is_given(block)) return bad("it does not say how many threads a block has", {"give the block size"});
   if (std::string fault = set_shape(code, block, {1, 1, 1}); !fault.empty()) return bad(std::move(fault));
-  const Target shape = code;
+  code.hazards = [module, kernel] { return first_hazard(*module, *kernel); };
   base::Diagnostics sink;
   if (!AmdLowering(code, module, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = TRY(ArgumentPlan::make(code, options));

@@ -1,0 +1,77 @@
+// The reader of AMDGCN: operands, modifiers, places, metadata, and what is wrong with a text.
+#include <triton_runner/amdgcn/opcode.h>
+
+#include "test.h"
+
+using namespace triton_runner;
+using amdgcn::OperandKind;
+
+namespace {
+
+std::string text_of(const std::string& body, const std::string& more = "") {
+  return "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n\t.file 1 \"/a\" \"k.py\"\nk:\n" + body +
+         "\ts_endpgm\n.Lfunc_end0:\n\t.amdhsa_kernel k\n\t\t.amdhsa_next_free_vgpr "
+         "7\n\t.end_amdhsa_kernel\n" +
+         more;
+}
+
+amdgcn::Instruction first(const std::string& line) {
+  static std::vector<std::shared_ptr<const amdgcn::Module>> kept;
+  kept.push_back(*amdgcn::parse(text_of("\t" + line + "\n"), "k.amdgcn"));
+  return kept.back()->kernels()[0].body[0];
+}
+
+}  // namespace
+
+TEST(amdgcn_operands) {
+  const auto in = first("v_fma_f32 v[3:4], -|v5|, s[2:3], 0x3f000000 clamp op_sel:[0,1,0]  ; note");
+  CHECK_EQ(in.name, "v_fma_f32");
+  CHECK_EQ(in.operands.size(), size_t{4});
+  CHECK(in.operands[0].kind == OperandKind::kVector && in.operands[0].index == 3 &&
+        in.operands[0].count == 2);
+  CHECK(in.operands[1].negated && in.operands[1].absolute && in.operands[1].index == 5);
+  CHECK(in.operands[2].kind == OperandKind::kScalar && in.operands[2].count == 2);
+  CHECK_EQ(in.operands[3].integer, int64_t{0x3f000000});
+  CHECK(in.has("clamp"));
+  CHECK_EQ(in.number_at("op_sel", 1, 9), int64_t{1});
+  CHECK_EQ(in.number_at("op_sel", 5, 9), int64_t{9});
+}
+
+TEST(amdgcn_names_and_encodings) {
+  CHECK(first("v_add_f32_dpp v0, v1, v2 row_shr:1").encoding == amdgcn::Instruction::kDpp);
+  CHECK_EQ(first("v_add_f32_e64 v0, v1, v2").row->name, "v_add_f32");
+  CHECK_EQ(first("ds_load_b128 v[0:3], v4 offset:16").row->name, "ds_read_b128");
+  CHECK(first("image_load v0, v1, s[0:7]").row == nullptr);
+  CHECK(first("v_mov_b32_e32 v0, vcc_lo").operands[1].index == amdgcn::kVccLo);
+  CHECK(first("v_add_f16_e32 v0.h, v1.l, v2.h").operands[0].half == 1);
+}
+
+TEST(amdgcn_places_and_descriptor) {
+  const auto module = amdgcn::parse(text_of("\t.loc 1 12 3 prologue_end\n\ts_nop 0\n"), "k.amdgcn");
+  CHECK(module.ok());
+  const amdgcn::Kernel& k = (*module)->kernels()[0];
+  CHECK_EQ(k.body[0].place.file, "/a/k.py");
+  CHECK_EQ(k.body[0].place.line, 12u);
+  CHECK_EQ(k.directive("next_free_vgpr"), int64_t{7});
+  CHECK_EQ((*module)->target(), "gfx942");
+}
+
+TEST(amdgcn_arguments) {
+  const std::string metadata =
+      "\t.amdgpu_metadata\namdhsa.kernels:\n  - .args:\n      - .offset: 0\n        .size: 8\n        "
+      ".value_kind: global_buffer\n"
+      "      - .offset: 8\n        .size: 4\n        .value_kind: hidden_block_count_x\n    "
+      ".kernarg_segment_size: 24\n"
+      "    .max_flat_workgroup_size: 128\n    .name: k\n\t.end_amdgpu_metadata\n";
+  const auto module = amdgcn::parse(text_of("", metadata), "k.amdgcn");
+  const amdgcn::Kernel& k = (*module)->kernels()[0];
+  CHECK(k.parameters.size() == 1 && k.parameters[0].is_pointer);
+  CHECK(k.hidden.size() == 1 && k.hidden[0].kind == "block_count_x" && k.hidden[0].offset == 8);
+  CHECK_EQ(k.kernarg_bytes, 24u);
+  CHECK_EQ(k.threads, 128u);
+}
+
+TEST(amdgcn_text_without_a_kernel) {
+  CHECK(!amdgcn::parse("", "k.amdgcn").ok());
+  CHECK(!amdgcn::parse("\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n", "k.amdgcn").ok());
+}

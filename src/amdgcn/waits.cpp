@@ -1,0 +1,249 @@
+// The state along a way: of each register that a load is to write, how many operations its counter was given since. A wait for at
+// most n of them ends all that have n or more behind them.
+#include <triton_runner/amdgcn/waits.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include <triton_runner/amdgcn/opcode.h>
+
+namespace triton_runner::amdgcn {
+namespace {
+
+// Names of counters are those of gfx12, where each has a wait of its own; before it some share one.
+enum Counter : uint8_t { kLoads, kStores, kLds, kScalar, kCounters };
+constexpr std::string_view kWords[kCounters] = {"vmcnt", "vscnt", "lgkmcnt", "lgkmcnt"};
+constexpr uint8_t kMost = 64;  // as many behind an operation as any wait counts
+
+struct Pending {
+  uint8_t counter, behind;
+  uint32_t load;  // the number of the instruction
+};
+using Register = std::pair<OperandKind, uint32_t>;
+using State = std::map<Register, Pending>;
+constexpr Register kStored = {OperandKind::kWord, 0};  // stands for LDS, which a store is to write
+
+bool starts(std::string_view text, std::string_view with) { return text.starts_with(with); }
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+struct Use {
+  const Operand* operand;
+  bool written;
+};
+
+class Waits {
+ public:
+  Waits(const Module& module, const Kernel& kernel) : kernel_(kernel) {
+    const std::string_view target = module.target();
+    is_gfx9_ = starts(target, "gfx9");
+    is_gfx12_ = starts(target, "gfx12");
+  }
+
+  std::vector<MissingWait> find() {
+    before_.assign(kernel_.body.size(), {});
+    reached_.assign(kernel_.body.size(), false);
+    go_to(0, {});
+    while (!work_.empty()) {
+      const uint32_t at = *work_.begin();
+      work_.erase(work_.begin());
+      State state = before_[at];
+      step(at, state, false);
+      for (const uint32_t next : successors(at)) go_to(next, state);
+    }
+    for (uint32_t at = 0; at < kernel_.body.size(); ++at)
+      if (reached_[at]) {
+        State state = before_[at];
+        step(at, state, true);
+      }
+    return std::move(found_);
+  }
+
+ private:
+  // On gfx9 stores count as loads do, and LDS shares a counter with the scalar unit until gfx12.
+  Counter counter_of(const Instruction& in) const {
+    const std::string_view name = in.row->name;
+    if (starts(name, "s_load") || starts(name, "s_buffer_load") || starts(name, "s_mem"))
+      return is_gfx12_ ? kScalar : kLds;
+    if (starts(name, "ds_")) return kLds;
+    const bool stores = has(name, "_store_") || (has(name, "_atomic_") && !gives_old(in));
+    return stores && !is_gfx9_ ? kStores : kLoads;
+  }
+  static bool gives_old(const Instruction& in) {
+    return in.has("sc0") || in.has("glc") || has(in.text("th"), "RETURN") || has(in.row->name, "_rtn_");
+  }
+  static bool is_memory(const Instruction& in) {
+    for (const std::string_view start :
+         {"global_", "flat_", "buffer_", "scratch_", "ds_", "s_load", "s_buffer_load", "s_mem"})
+      if (starts(in.row->name, start))
+        return in.row->name.find("_inv") == std::string_view::npos && !starts(in.row->name, "buffer_wb") &&
+               !starts(in.row->name, "global_wb");
+    return false;
+  }
+  static bool is_scalar(const Instruction& in) { return starts(in.row->name, "s_"); }
+
+  static std::vector<Use> uses_of(const Instruction& in) {
+    std::vector<Use> out;
+    if (!in.row->takes_any) {
+      size_t at = 0;
+      for (const Slot& s : in.row->slots) {
+        if (s.optional && in.operands.size() < in.row->slots.size()) continue;
+        if (at < in.operands.size()) out.push_back({&in.operands[at++], s.written});
+      }
+      return out;
+    }
+    const std::string_view name = in.row->name;
+    const bool loads = is_memory(in) && !in.has("lds") && !has(name, "load_lds") &&
+                       !starts(name, "ds_write") && !has(name, "_store_") &&
+                       (!has(name, "atomic") || gives_old(in)) &&
+                       (!starts(name, "ds_") || starts(name, "ds_read") || gives_old(in));
+    const bool product = starts(name, "v_mfma") || starts(name, "v_wmma");
+    for (size_t k = 0; k < in.operands.size(); ++k)
+      out.push_back({&in.operands[k], k == 0 && (loads || product)});
+    return out;
+  }
+
+  std::vector<uint32_t> successors(uint32_t at) const {
+    const Instruction& in = kernel_.body[at];
+    const std::string_view name = in.row ? in.row->name : in.name;
+    std::vector<uint32_t> out;
+    if (name == "s_endpgm" || name == "s_setpc_b64") return out;
+    if ((name == "s_branch" || starts(name, "s_cbranch_")) && !in.operands.empty()) {
+      const auto found = kernel_.labels.find(in.operands[0].text);
+      if (found != kernel_.labels.end()) out.push_back(found->second);
+      if (name == "s_branch") return out;
+    }
+    out.push_back(at + 1);
+    return out;
+  }
+
+  void go_to(uint32_t at, const State& state) {
+    if (at >= kernel_.body.size()) return;
+    State& there = before_[at];
+    bool changed = !reached_[at];
+    reached_[at] = true;
+    for (const auto& [reg, pending] : state) {
+      const auto [it, is_new] = there.try_emplace(reg, pending);
+      if (!is_new && pending.behind < it->second.behind) it->second = pending, changed = true;
+      changed |= is_new;
+    }
+    if (changed) work_.insert(at);
+  }
+
+  // At most n operations of a counter may be under way after it.
+  void wait(State& state, Counter counter, uint32_t n) const {
+    std::erase_if(state, [&](const auto& entry) {
+      const Pending& p = entry.second;
+      if (p.counter != counter) return false;
+      return is_scalar(kernel_.body[p.load]) ? n == 0 : p.behind >= n;
+    });
+  }
+  void waits_of(const Instruction& in, State& state) const {
+    const std::string_view name = in.row->name;
+    const auto number = [](std::string_view text) {
+      const bool hex = starts(text, "0x");
+      if (hex) text.remove_prefix(2);
+      uint32_t out = 0;
+      std::from_chars(text.data(), text.data() + text.size(), out, hex ? 16 : 10);
+      return out;
+    };
+    if (name == "s_waitcnt" || name == "s_waitcnt_vscnt" || name == "s_waitcnt_vmcnt" ||
+        name == "s_waitcnt_lgkmcnt") {
+      for (const Operand& o : in.operands) {
+        std::string_view rest = o.text;
+        for (const auto& [word, counter] :
+             {std::pair("vmcnt(", kLoads), std::pair("lgkmcnt(", kLds), std::pair("vscnt(", kStores)}) {
+          const size_t at = rest.find(word);
+          if (at != std::string_view::npos)
+            wait(state, counter, number(rest.substr(at + std::string_view(word).size())));
+        }
+        if (o.kind == OperandKind::kInteger && o.integer == 0)
+          for (const Counter c : {kLoads, kLds}) wait(state, c, 0);
+      }
+      return;
+    }
+    if (in.operands.empty()) return;
+    const uint32_t n = number(in.operands.back().text);
+    if (name == "s_wait_loadcnt") wait(state, kLoads, n);
+    if (name == "s_wait_storecnt") wait(state, kStores, n);
+    if (name == "s_wait_dscnt") wait(state, kLds, n);
+    if (name == "s_wait_kmcnt") wait(state, kScalar, n);
+    if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {  // six bits each
+      wait(state, starts(name, "s_wait_load") ? kLoads : kStores, n >> 8 & 63);
+      wait(state, kLds, n & 63);
+    }
+  }
+
+  void step(uint32_t at, State& state, bool reports) {
+    const Instruction& in = kernel_.body[at];
+    if (!in.row) return;
+    if (starts(in.row->name, "s_wait")) return waits_of(in, state);
+    const std::vector<Use> uses = uses_of(in);
+    if (reports) look(in, uses, state);
+    if (starts(in.row->name, "s_barrier") && in.row->name != "s_barrier_wait" && reports)
+      look_at_stores(in, state);
+    const bool memory = is_memory(in);
+    for (const Use& use : uses) {
+      if (!use.written || !use.operand->is_register()) continue;
+      for (uint32_t k = 0; k < use.operand->count; ++k)
+        state.erase({use.operand->kind, use.operand->index + k});
+    }
+    if (!memory) return;
+    const Counter counter = counter_of(in);
+    for (auto& [reg, pending] : state)
+      if (pending.counter == counter && pending.behind < kMost) ++pending.behind;
+    if (starts(in.row->name, "ds_write")) state[kStored] = {counter, 0, at};
+    for (const Use& use : uses)
+      if (use.written && use.operand->is_register())
+        for (uint32_t k = 0; k < use.operand->count; ++k)
+          state[{use.operand->kind, use.operand->index + k}] = {counter, 0, at};
+  }
+
+  // Behind a barrier other wavefronts read what was stored to LDS.
+  void look_at_stores(const Instruction& in, const State& state) {
+    if (const auto found = state.find(kStored); found != state.end())
+      found_.push_back({&in, &kernel_.body[found->second.load],
+                        "a store to LDS that nobody waited for may come after the barrier"});
+  }
+
+  void look(const Instruction& in, const std::vector<Use>& uses, const State& state) {
+    for (const Use& use : uses) {
+      if (!use.operand->is_register()) continue;
+      for (uint32_t k = 0; k < use.operand->count; ++k) {
+        const auto found = state.find({use.operand->kind, use.operand->index + k});
+        if (found == state.end()) continue;
+        // Loads of one counter come back in order: the later one's value stays.
+        if (use.written && is_memory(in) && counter_of(in) == found->second.counter && !is_scalar(in))
+          continue;
+        static constexpr char kLetters[] = "vas";
+        const std::string name =
+            kLetters[static_cast<size_t>(use.operand->kind)] + std::to_string(use.operand->index + k);
+        const std::string_view counter =
+            is_gfx12_ ? kNew[found->second.counter] : kWords[found->second.counter];
+        found_.push_back({&in, &kernel_.body[found->second.load],
+                          "it " + std::string(use.written ? "writes " : "reads ") + name +
+                              ", which a load that nobody waited for is to write: " + std::string(counter) +
+                              " may be " + std::to_string(found->second.behind + 1u) +
+                              " there, and at most " + std::to_string(found->second.behind) + " is needed"});
+        return;
+      }
+    }
+  }
+
+  static constexpr std::string_view kNew[kCounters] = {"loadcnt", "storecnt", "dscnt", "kmcnt"};
+  const Kernel& kernel_;
+  bool is_gfx9_ = false, is_gfx12_ = false;
+  std::vector<State> before_;
+  std::vector<bool> reached_;
+  std::set<uint32_t> work_;
+  std::vector<MissingWait> found_;
+};
+
+}  // namespace
+
+std::vector<MissingWait> missing_waits(const Module& module, const Kernel& kernel) {
+  return Waits(module, kernel).find();
+}
+
+}  // namespace triton_runner::amdgcn
