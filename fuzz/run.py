@@ -36,6 +36,7 @@ TARGETS = {  # and what they read
     "ptx": ("*.ptx",),
     "simt": ("*.ptx",),
     "sass": ("*.listed",),
+    "amdgcn": ("*.amdgcn",),
     "report": ("*.ttgir", "*.llir", "*.ptx", "*.amdgcn", "*.sass"),
 }
 JOBS = len(os.sched_getaffinity(0))

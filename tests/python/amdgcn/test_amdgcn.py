@@ -3,7 +3,6 @@
 import kernels_for_amdgcn as k
 import pytest
 import torch
-
 import triton_runner
 from triton_runner import DiagnosticError, KernelTrap
 

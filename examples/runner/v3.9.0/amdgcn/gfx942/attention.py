@@ -1,0 +1,11 @@
+"""attention from AMDGCN for gfx942, Triton 3.9.0."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+from kernels import attention, harness
+
+harness.main(attention, amdgcn_dir=triton_runner.get_file_dir(__file__))
