@@ -26,6 +26,7 @@ WAYS = (
     ("LLIR", "llir", "cuda:86"),
     ("PTX", "ptx", "cuda:80"),
     ("cubin", "cubin", "cuda:90"),
+    ("AMDGCN", "amdgcn", "hip:gfx942"),
 )
 # The rows without --all: a kernel, and which of the ways.
 SHORT = (
@@ -34,6 +35,7 @@ SHORT = (
     ("matmul", 3),
     ("matmul", 6),
     ("matmul", 7),
+    ("matmul", 8),
     ("dropout", 2),
     ("layer_norm", 4),
     ("attention", 5),

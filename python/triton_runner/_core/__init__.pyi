@@ -356,9 +356,14 @@ def load_cubin(cubin: bytes, listing: str, filename: str = '', name: str = '', p
     Loads a kernel of a cubin into the SIMT engine, from its bytes and from what nvdisasm -c -hex prints for them; the rest is as for load_simt.
     """
 
-def max_shared_bytes(capability: int) -> int:
+def load_amdgcn(text: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
     """
-    Shared memory that a block of a compute capability (90) may ask for, in bytes.
+    Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for load_simt.
+    """
+
+def max_shared_bytes(target: str) -> int:
+    """
+    Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.
     """
 
 def write_tensor_map(out: int, address: int, shape: Sequence[int], box: Sequence[int], element_bytes: int, swizzle: int = 0) -> None:

@@ -124,7 +124,7 @@ class Settings:
         keyword=True, option=True,
     )  # fmt: skip
     level: str = _row(
-        "", "The level that the CPU executes: ttir, ttgir, llir, ptx or cubin.",
+        "", "The level that the CPU executes: ttir, ttgir, llir, ptx, amdgcn or cubin.",
         form="|".join(("", "python", *LEVELS)), advice=f"levels: python, {', '.join(LEVELS)}",
         keyword=True, option=True,
     )  # fmt: skip

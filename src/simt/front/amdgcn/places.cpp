@@ -169,7 +169,8 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
   const bool is_float = s.kind == 'F';
   uint32_t place = kNoRegister;
   if (!o.is_register()) {
-    place = s.kind == 'I' && s.bits == 16   ? constant(static_cast<uint64_t>(static_cast<int16_t>(o.integer)), 4)
+    place = s.kind == 'I' && s.bits == 16
+                ? constant(static_cast<uint64_t>(static_cast<int16_t>(o.integer)), 4)
             : s.kind == 'U' && s.bits == 16 ? constant(static_cast<uint64_t>(o.integer) & 0xffff, 4)
                                             : number(o, s);
   } else if (s.kind == 'P' ? s.bits == 32 : s.bits == 64) {
