@@ -173,6 +173,7 @@ class ParsedModule final : public Module {
     for (size_t i = 0; i < k.body.size(); ++i)
       for (size_t n = 0; n < k.body[i].operands.size(); ++n) {
         const std::string_view text = k.body[i].operands[n].text;
+        if (text.starts_with("printfFormat_")) k.data.insert(text.substr(0, text.find('@')));
         const auto found = functions_.find(text.substr(0, text.find('@')));
         if (found == functions_.end() || k.labels.contains(found->first)) continue;
         const auto start = static_cast<uint32_t>(k.body.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,7 @@ struct Kernel {
   std::map<std::string_view, int64_t> directives;  // "next_free_vgpr": of .amdhsa_
   std::vector<Parameter> parameters;
   std::vector<Hidden> hidden;
+  std::set<std::string_view> data;          // texts in memory that print
   uint32_t kernarg_bytes = 0, threads = 0;  // of the largest block; 0: not said
 
   int64_t directive(std::string_view name, int64_t otherwise = 0) const {

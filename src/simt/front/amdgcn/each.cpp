@@ -234,6 +234,27 @@ float each_med3_f32(float a, float b, float c) {
 half each_min3_f16(half a, half b, half c) { return narrow(each_min3_f32(wide(a), wide(b), wide(c))); }
 half each_max3_f16(half a, half b, half c) { return narrow(each_max3_f32(wide(a), wide(b), wide(c))); }
 half each_med3_f16(half a, half b, half c) { return narrow(each_med3_f32(wide(a), wide(b), wide(c))); }
+// With a NaN if one of them is.
+template <class T>
+T minimum(T a, T b) {
+  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : smaller(a, b);
+}
+template <class T>
+T maximum(T a, T b) {
+  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : larger(a, b);
+}
+double each_minimum_f64(double a, double b) { return minimum(a, b); }
+double each_maximum_f64(double a, double b) { return maximum(a, b); }
+float each_minimummaximum_f32(float a, float b, float c) { return maximum(minimum(a, b), c); }
+float each_maximumminimum_f32(float a, float b, float c) { return minimum(maximum(a, b), c); }
+half each_minimummaximum_f16(half a, half b, half c) {
+  return narrow(each_minimummaximum_f32(wide(a), wide(b), wide(c)));
+}
+half each_maximumminimum_f16(half a, half b, half c) {
+  return narrow(each_maximumminimum_f32(wide(a), wide(b), wide(c)));
+}
+half each_minimum3_f16(half a, half b, half c) { return narrow(minimum(minimum(wide(a), wide(b)), wide(c))); }
+half each_maximum3_f16(half a, half b, half c) { return narrow(maximum(maximum(wide(a), wide(b)), wide(c))); }
 float each_maxmin_f32(float a, float b, float c) { return smaller(larger(a, b), c); }
 float each_minmax_f32(float a, float b, float c) { return larger(smaller(a, b), c); }
 half each_maxmin_f16(half a, half b, half c) { return narrow(each_maxmin_f32(wide(a), wide(b), wide(c))); }

@@ -218,7 +218,7 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   given_.clear();
   source_ = &code.sources.emplace_back(source_of(in));
   source_->index = number_;
-  const bool is_vector = name().starts_with("v_");
+  const bool is_vector = name().starts_with("v_") && !name().starts_with("v_s_");
   guard_ = is_vector ? exec_ : kNoRegister;
   const Rule& rule = kRules[static_cast<size_t>(in.row->opcode)];
   const size_t faults = sink_.list().size();

@@ -46,10 +46,15 @@ uint32_t AmdLowering::scratch(uint32_t bytes) {
   return place;
 }
 
+// Texts that are printed are the only constants in memory that are known: nobody reads them before a call to the host, which ends
+// in a trap.
+constexpr uint64_t kDataWindow = 0x73000000;  // the upper word of an address
+
 // f@rel32@lo+4 of a function: a code address is the number of an instruction, and s_getpc gives 0, so that the sum is that number.
 uint64_t AmdLowering::symbol(const Operand& o) {
   const std::string_view name = o.text.substr(0, o.text.find('@'));
   const auto found = kernel.labels.find(name);
+  if (kernel.data.contains(name)) return o.text.find("@lo") != std::string_view::npos ? 0 : kDataWindow;
   if (found == kernel.labels.end()) {
     error("'" + std::string(name) +
           "' is not a function of this text: constants, and what prints by them, are not executed");
