@@ -172,6 +172,12 @@ void init_value(nb::module_& m) {
           },
           "name"_a)
       .def(
+          "retype",
+          [](const PyValue& v, std::string_view type) {
+            ir::retype(*v.module, v.node, unwrap(ir::parse_type(*v.module, type)));
+          },
+          "type"_a, "gives it another type, as text; the ops around it have to fit that in the end")
+      .def(
           "replace_all_uses_with",
           [](const PyValue& v, const PyValue& other) {
             unwrap(ir::replace_all_uses(*v.module, v.node, other.node));

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 
 from triton_runner._base.ci_files import shown_path
-from triton_runner._base.errors import is_of_library
+from triton_runner._code import places
 from triton_runner._code.chain import DOTS, REDUCTIONS, Node, sources
 from triton_runner._code.walk import reached
 from triton_runner._kernel.dumps import accesses, boxes
@@ -85,7 +85,7 @@ class Report:
                 for read in by_op.get((op, write.program), []):
                     if _is_before(read, write, carrying):
                         found.setdefault(op, []).append((read, _selected(read, parts), write))
-        ops = sorted(found, key=lambda op: _location(op).line)
+        ops = sorted(found, key=lambda op: places.of(op).line)
         for op in ops[:_LOADS]:
             yield self._of_load(op, found[op])
         if len(ops) > _LOADS:
@@ -278,7 +278,7 @@ def _number(text: str) -> str:
 def _steps(nodes: list[Node]) -> str:
     """The reductions and products that a value is made of, the last first."""
     ops = {one.op for one in nodes if one.op is not None}
-    steps = dict.fromkeys(map(_step, sorted(ops, key=lambda op: -_location(op).line)))
+    steps = dict.fromkeys(map(_step, sorted(ops, key=lambda op: -places.of(op).line)))
     steps.pop("", None)
     return f"; it is made of {', '.join([*steps][:_SHOWN])}" if steps else ""
 
@@ -309,13 +309,5 @@ def _is_narrowing(op) -> bool:
     )
 
 
-def _location(op):
-    """The line of the program that an op is of: functions of Triton are called there."""
-    location = op.location
-    while is_of_library(location.file) and location.caller is not None:
-        location = location.caller
-    return location
-
-
 def _place(op) -> str:
-    return f"{shown_path(_location(op).file)}:{_location(op).line}"
+    return f"{shown_path(places.of(op).file)}:{places.of(op).line}"

@@ -33,6 +33,7 @@ from triton_runner._pretend.running import CRASHES, Ended
 from triton_runner._settings import devices
 from triton_runner._worker.spelling import option
 from triton_runner.verbs.verify import references
+from triton_runner.verbs.verify.changes import search
 
 _nothing = lambda text: None  # noqa: E731
 _UNCHECKED = (
@@ -245,9 +246,29 @@ class Judge:
     def of_launch(self, launch, constants=None) -> Judged:
         """The verdict on a launch. constants: of its kernel, by parameter."""
         expected = [reference.of(launch, constants or {}) for reference in self.references]
-        return judge.judge(
-            launch, self.checks, self.strict, self.say, self.assembled, self.costs, [*filter(None, expected)]
-        )
+        expected = [*filter(None, expected)]
+        judged = judge.judge(launch, self.checks, self.strict, self.say, self.assembled, self.costs, expected)
+        for one in expected:
+            judged = _with_changes(judged, launch, one, self.say)
+        return judged
+
+
+def _with_changes(judged: Judged, launch, expected: references.Expected, say: Callable) -> Judged:
+    """The same verdict, with changes of the kernel that make it leave what a reference leaves: where nothing
+    else is at fault, and of each kernel once."""
+    faults = [finding for finding in judged.findings if finding.is_fault]
+    if not faults or any(finding.check != "reference" for finding in faults):
+        return judged
+    if judged.kernel in expected.reference.searched:
+        return judged
+    expected.reference.searched.add(judged.kernel)
+    wanted = {name: array for name, array in expected.arrays.items() if name in judged.written}
+    found = search.of_reference(launch, wanted, faults[0].argument, say)
+    if not found:
+        return judged
+    said = faults[0].saying("\n".join(search.lines(found)), changes=search.changes(found))
+    findings = [said if finding is faults[0] else finding for finding in judged.findings]
+    return dataclasses.replace(judged, findings=findings)
 
 
 def _judged_at(one: Judged) -> str:
