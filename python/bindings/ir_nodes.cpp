@@ -119,7 +119,7 @@ void init_attr(nb::module_& m) {
 template <auto kField>
 constexpr auto of_line = [](const PyLocation& l) {
   static const ir::Location kNowhere{};
-  const ir::Location* line = l.node->file_location();
+  const ir::Location* line = l.node->place();
   return (line ? line : &kNowhere)->*kField;
 };
 

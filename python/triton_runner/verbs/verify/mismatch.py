@@ -23,7 +23,7 @@ from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._memory.difference import tolerance
 from triton_runner._memory.torch_modes import without_modes
 from triton_runner.verbs.verify import patterns
-from triton_runner.verbs.verify.changes.search import Goal, Search
+from triton_runner.verbs.verify.changes.search import Goal, Search, sums
 from triton_runner.verbs.verify.changes.search import lines as lines_of
 from triton_runner.verbs.verify.element import Report, made_of
 
@@ -179,19 +179,22 @@ class Mismatch:
                     before = [self._launches[n] for n in numbers if n < number]
                     if (at := find(self._launches[number], last)) is not None:
                         lines = self._launches[number].explained(last, *at, before)
-                        return lines + (self._changes(self._launches[number], say) if say is not None else [])
+                        return lines + (self._changes(numbers, say) if say is not None else [])
         except (KernelTrap, DiagnosticError):  # a launch that is not the same again
             pass
         except Exception as error:  # the verdict does not depend on what explains it
             return [f"the element cannot be followed: {type(error).__name__}: {error}"]
         return []
 
-    def _changes(self, launch: _Remembered, say) -> list[str]:
-        """Lines on changes of a launch's kernel that make the last comparison hold, and no other fail."""
-        goals = [launch.goal(one) for one in (self._last, *self._held)]
-        before = launch.before()
-        if goals[0] is None or before is None or before.entry != "ttir":
+    def _changes(self, numbers: list[int], say) -> list[str]:
+        """Lines on changes of a launch's kernel that make the last comparison hold, and no other fail. numbers:
+        of the launches that it depends on, the last first."""
+        found = ((self._launches[n], self._launches[n].goal(self._last)) for n in numbers)
+        launch, first = next((one for one in found if one[1] is not None), (None, None))
+        before = launch.before() if launch is not None else None
+        if before is None or before.entry != "ttir":
             return []
+        goals = [first, *(launch.goal(one) for one in self._held)]
         search = Search(before, [one for one in goals if one is not None], say)
         try:
             with without_modes():
@@ -242,6 +245,13 @@ class _Remembered:
             is_same = name in self._written and values.get(name) is not None
             if is_same and values[name].numel() == of.got.size and _holds(values[name], of.got, 1e-2):
                 return self._goal(name, numpy.arange(of.got.size), of)
+        for name in there:
+            if name in self._written and values.get(name) is not None:
+                array = _numbers_of(values[name])
+                for summed in [(axis, is_mean) for axis in range(-1, array.ndim) for is_mean in (False, True)]:
+                    got = sums(array, *summed) if array.size > of.got.size else None
+                    if got is not None and got.shape == of.got.shape and numpy.allclose(got, of.got, 1e-3):
+                        return dataclasses.replace(self._goal(name, numpy.arange(got.size), of), summed=summed)
         return None
 
     def _goal(self, name: str, numbers: numpy.ndarray, of: Difference) -> Goal:

@@ -34,7 +34,8 @@ _LONGER = 20  # times as long as the launch itself may a changed kernel run
 @dataclasses.dataclass(frozen=True, eq=False)
 class Goal:
     """The elements of an argument that should be near to others. numbers: of the elements in the order of the
-    shape; got: what the program saw in them; want: what they should be; rtol, atol: how near."""
+    shape; got: what the program saw in them; want: what they should be; rtol, atol: how near. summed: the axis
+    along which the program sums the argument first (-1: all), and whether it divides by how many there are."""
 
     argument: str
     numbers: numpy.ndarray
@@ -42,9 +43,13 @@ class Goal:
     want: numpy.ndarray
     rtol: float
     atol: float
+    summed: tuple[int, bool] | None = None
 
     def of(self, arrays) -> numpy.ndarray:
-        return arrays[self.argument].reshape(-1)[self.numbers].astype(numpy.float64)
+        array = arrays[self.argument]
+        if self.summed is not None:
+            return sums(array.astype(numpy.float64), *self.summed).reshape(-1)
+        return array.reshape(-1)[self.numbers].astype(numpy.float64)
 
     def agree(self, values: numpy.ndarray) -> numpy.ndarray:
         return numpy.isclose(values, self.want, rtol=self.rtol, atol=self.atol, equal_nan=True)
@@ -60,6 +65,11 @@ class Goal:
         there = numpy.isfinite(self.want)
         size = numpy.abs(self.want[there]).max(initial=0.0) or 1.0
         return float(numpy.abs((values - self.want)[there]).max(initial=0.0)) / size
+
+
+def sums(array: numpy.ndarray, axis: int, is_mean: bool) -> numpy.ndarray:
+    total = array.sum() if axis < 0 else array.sum(axis)
+    return numpy.asarray(total) / (array.size / max(total.size, 1) if is_mean else 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +117,10 @@ class Search:
                 found and edit.kind > max(one.edit.kind for one in found)
             ):
                 break
-            found += self._of(edit)
-        return _best(found)
+            if self._goals[0].want.size > 1 or (edit.kind == edits.TOKEN and edit.first is None):
+                found += self._of(edit)  # one number is what too many other changes make
+        best = _best(found)
+        return best if self._goals[0].want.size > 1 or len(best) == 1 else []
 
     def _edits(self, slice_: Slice, ratios: tuple) -> Iterator[edits.Edit]:
         """All changes, those of what the front end made before those that add something."""
