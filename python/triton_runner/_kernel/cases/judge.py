@@ -188,8 +188,8 @@ class Judging:
                         _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
                 self._add_noise(plain, run)
-        lines = atomics.lines(self.launch) if changed else []
         for difference, how, levels in changed.values():
+            lines = atomics.lines(self.launch, difference.argument)
             self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
     def all_checks(self) -> None:

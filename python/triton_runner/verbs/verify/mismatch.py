@@ -187,8 +187,8 @@ class Mismatch:
         return []
 
     def _changes(self, numbers: list[int], say) -> list[str]:
-        """Lines on changes of a launch's kernel that make the last comparison hold, and no other fail. numbers:
-        of the launches that it depends on, the last first."""
+        """Lines on changes of a launch's kernel that make the last comparison hold, and no other fail.
+        numbers: of the launches that it depends on, the last first."""
         found = ((self._launches[n], self._launches[n].goal(self._last)) for n in numbers)
         launch, first = next((one for one in found if one[1] is not None), (None, None))
         before = launch.before() if launch is not None else None
@@ -230,7 +230,7 @@ class _Remembered:
         if self._before is None:
             return None
         call = dataclasses.replace(self._call, pairs=lambda: self._before.named)
-        return dataclasses.replace(of_call(call), arguments=self._before)
+        return dataclasses.replace(of_call(call, []), arguments=self._before)
 
     def goal(self, of: Difference) -> Goal | None:
         """The argument whose elements were compared, with what they were compared with; None where it cannot
@@ -248,10 +248,14 @@ class _Remembered:
         for name in there:
             if name in self._written and values.get(name) is not None:
                 array = _numbers_of(values[name])
-                for summed in [(axis, is_mean) for axis in range(-1, array.ndim) for is_mean in (False, True)]:
+                for summed in [
+                    (axis, is_mean) for axis in range(-1, array.ndim) for is_mean in (False, True)
+                ]:
                     got = sums(array, *summed) if array.size > of.got.size else None
                     if got is not None and got.shape == of.got.shape and numpy.allclose(got, of.got, 1e-3):
-                        return dataclasses.replace(self._goal(name, numpy.arange(got.size), of), summed=summed)
+                        return dataclasses.replace(
+                            self._goal(name, numpy.arange(got.size), of), summed=summed
+                        )
         return None
 
     def _goal(self, name: str, numbers: numpy.ndarray, of: Difference) -> Goal:

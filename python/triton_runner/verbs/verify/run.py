@@ -13,7 +13,7 @@ from collections.abc import Callable
 from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
-from triton_runner._artifact.relaunch import of_call, pointed
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
@@ -239,9 +239,7 @@ class Judge:
 
     def of_call(self, call: Call) -> Judged:
         """The verdict on a launch that is about to run."""
-        return self.of_launch(
-            of_call(call, pointed(call)), launchers.constants_of(getattr(call.kernel, "src", None))
-        )
+        return self.of_launch(of_call(call), launchers.constants_of(getattr(call.kernel, "src", None)))
 
     def of_launch(self, launch, constants=None) -> Judged:
         """The verdict on a launch. constants: of its kernel, by parameter."""

@@ -11,8 +11,8 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 
+from triton_runner._code.slices import Reached, Slice, live
 from triton_runner.verbs.verify.changes import making, numbers, wider, wording
-from triton_runner.verbs.verify.changes.slices import Reached, Slice, live
 
 _SIBLINGS = {
     "arith.addf": ("arith.subf", "arith.mulf", "arith.maxnumf"), "arith.subf": ("arith.addf", "arith.divf"),
@@ -114,15 +114,15 @@ def of_unused(slice_: Slice) -> Iterator[Edit]:
             ops = (operand.op, at.op) if operand.op is not None and len(uses) == 1 else (at.op,)
             for value, text in _brought(at.op, operand):
                 if value != operand and _is_unused(value, used):
-                    says = wording.in_place(f"`{wording.called(value)}`", f"`{wording.called(operand)}`")
-                    yield Edit(UNUSED, at, making.instead(at, number, text), says, ops=ops)
+                    says = wording.in_place(wording.called(value), wording.called(operand))
+                    yield Edit(UNUSED, at, making.instead(at, number, text), says)
                     for name in _JOINS.get(kind, _JOINS["f32"] if numbers.is_float(kind) else ()):
                         says = wording.more(operand, f"{wording.sign(name)} {wording.called(value)}")
                         yield Edit(UNUSED, at, making.joined(at, number, name, text), says, ops=ops)
                         if name == "arith.divf":
                             says = wording.in_place(
-                                f"`{wording.called(value)} / {wording.called(operand)}`",
-                                f"`{wording.called(operand)}`",
+                                f"{wording.called(value)} / {wording.called(operand)}",
+                                wording.called(operand),
                             )
                             yield Edit(UNUSED, at, making.joined(at, number, name, text, True), says, ops=ops)
 
@@ -240,7 +240,7 @@ def _constants(slice_: Slice, at: Reached, ratios) -> Iterator[Edit]:
 def _solved_constants(slice_: Slice, at: Reached) -> Iterator[Edit]:
     for number, value in _constant_operands(at):
         if value and math.isfinite(value):
-            says = wording.constant(numbers.shown(value))
+            says = wording.constant(f"`{numbers.shown(value)}`")
             is_whole = not numbers.is_float(numbers.element_of(at.op.operands[number].type))
             yield Edit(TOKEN, at, making.constant(at, number), says, value, is_whole, was=value)
 
@@ -263,7 +263,7 @@ def _shared_constants() -> Callable:
             ]
             if len(uses) > 1:
                 ops = tuple(slice_.ops[number] for number, _ in uses)
-                says = wording.constant(f"each {numbers.shown(value)}")
+                says = wording.constant(f"each `{numbers.shown(value)}`")
                 yield Edit(TOKEN, at, making.constants_at(uses), says, value, ops=ops, was=value)
 
     return maker
@@ -295,7 +295,7 @@ def _wider() -> Callable:
                     one.op for one in values if one.op is not None and one.op.name in ("arith.addf", "tt.dot")
                 ]
                 ops = (*(one for one in values if _is_of_loop(one)), *summed[:1])
-                says = wording.in_place(f"`{wording.called(result)}` in f32", kind)
+                says = wording.wider(result, kind)
                 make = lambda ops, number, place=place: wider.widen(making.value_at(ops, place))  # noqa: E731
                 yield Edit(TOKEN, at, make, says, ops=ops)
 
@@ -316,7 +316,7 @@ def _operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
         repeats, source = repeated(operand)
         for other in live(at.op, str(source.type)):
             if other != source and numbers.value_of(other.op) is None:
-                says = wording.in_place(f"`{wording.called(other)}`", f"`{wording.called(source)}`")
+                says = wording.in_place(wording.called(other), wording.called(source))
                 yield Edit(OPERAND, at, making.other(at, number, repeats, slice_.place(other)), says)
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from triton_runner._code.slices import Reached
 from triton_runner.verbs.verify.changes import numbers
-from triton_runner.verbs.verify.changes.slices import Reached
 
 
 def results(at: Reached) -> list:

@@ -14,15 +14,13 @@ import numpy
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._code import places
+from triton_runner._code.slices import Slice
 from triton_runner._core import ir
 from triton_runner._kernel.cases.results import Change
-from triton_runner._kernel.dumps import accesses
 from triton_runner._memory import registry
 from triton_runner._memory.difference import tolerance
 from triton_runner._memory.torch_modes import without_modes
 from triton_runner.verbs.verify.changes import edits, literals, numbers, wording
-from triton_runner.verbs.verify.changes.slices import Slice
 
 _LEAST_SECONDS = 2.0
 _SHOWN = 3
@@ -33,9 +31,9 @@ _LONGER = 20  # times as long as the launch itself may a changed kernel run
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Goal:
-    """The elements of an argument that should be near to others. numbers: of the elements in the order of the
-    shape; got: what the program saw in them; want: what they should be; rtol, atol: how near. summed: the axis
-    along which the program sums the argument first (-1: all), and whether it divides by how many there are."""
+    """The elements of an argument that should be near to others. numbers: of the elements in the order of
+    the shape; got: what the program saw in them; want: what they should be; rtol, atol: how near; summed: the
+    axis along which the program adds the argument up first (-1: all), and whether it takes the mean."""
 
     argument: str
     numbers: numpy.ndarray
@@ -143,8 +141,7 @@ class Search:
 
     def _slice(self) -> Slice:
         if self._text not in self._slices:
-            writing = accesses.Accesses(self._text, self._launch.name).writing(self._goals[0].argument)
-            self._slices[self._text] = Slice(self._text, {op.line for op in writing})
+            self._slices[self._text] = Slice(ir.parse(self._text), self._goals[0].argument)
         return self._slices[self._text]
 
     def _of(self, edit: edits.Edit) -> Iterator[Found]:
@@ -166,7 +163,7 @@ class Search:
         ops = [
             one for one in (_begun(of, self._source()) if hasattr(of, "uses") else of for of in ops) if one
         ]
-        found = [*dict.fromkeys((places.of(one).file, places.of(one).line) for one in ops or [op])]
+        found = [*dict.fromkeys((one.location.file, one.location.line) for one in ops or [op])]
         written = literals.lines(*found[0], edit.was) if edit.was is not None else []
         if len(written) == 1 and written[0] not in found:
             return [written[0]]
@@ -323,8 +320,8 @@ def _best(found: list[Found]) -> list[Found]:
 
 
 def changes(found: list[Found]) -> list[Change]:
-    """What was found, with the first line of each."""
-    return [Change(*one.lines[0], one.edit.says(one.number)) for one in found]
+    """What was found, for each line where it can be made."""
+    return [Change(*place, one.edit.says(one.number)) for one in found for place in one.lines]
 
 
 def lines(found: list[Found]) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from triton_runner._code.slices import name_of
 from triton_runner.verbs.verify.changes import numbers
-from triton_runner.verbs.verify.changes.slices import name_of
 
 # Ops of two operands of one type that take each other's place, with what a person writes for them.
 SIGNS = {
@@ -17,18 +17,22 @@ SIGNS = {
     "arith.maxnumf": "max", "arith.minnumf": "min", "arith.maximumf": "max", "arith.minimumf": "min",
 }  # fmt: skip
 _WRITTEN = {
-    "arith.extsi": "a signed integer", "arith.extui": "an unsigned integer",
-    "arith.sitofp": "a signed integer", "arith.uitofp": "an unsigned integer", "math.absf": "abs",
+    "arith.extsi": "signed", "arith.extui": "unsigned",
+    "arith.sitofp": "signed", "arith.uitofp": "unsigned", "math.absf": "abs",
     "arith.negf": "-",
 }  # fmt: skip
 
 
 def in_place(text: str, of: str) -> Callable:
-    return lambda number: f"{text} in place of {of}"
+    return lambda number: f"`{text}` in place of `{of}`"
+
+
+def wider(value, kind: str) -> Callable:
+    return lambda number: f"`{called(value)}` in f32 in place of {kind}"
 
 
 def constant(of: str) -> Callable:
-    return lambda number: f"{numbers.shown(number)} in place of {of}"
+    return lambda number: f"`{numbers.shown(number)}` in place of {of}"
 
 
 def more(value, text: str) -> Callable:

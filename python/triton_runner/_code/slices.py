@@ -6,10 +6,9 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from triton_runner._code.carried import carried_to, end_of
-from triton_runner._core import ir
+from triton_runner._code.carried import CARRYING, carried_to, end_of
+from triton_runner._code.walk import reached
 
-_WRITES = {"tt.store": 1, "tt.atomic_rmw": 1, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1}
 _MOVES = {"tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape"}  # which take no step towards a store
 _CONVERSIONS = {"arith.sitofp", "arith.uitofp", "arith.extf", "arith.truncf", "arith.extsi", "arith.trunci"}
 _LOOPS = ("scf.for", "scf.while")
@@ -27,13 +26,12 @@ class Reached:
 
 
 class Slice:
-    """The ops that reach the stores to arguments of a kernel. stores: those ops, of any parse of the text."""
+    """The ops that reach the stores to an argument of a kernel. argument: its name."""
 
-    def __init__(self, text: str, lines_of_stores: set[int]):
-        self.module = ir.parse(text)
-        self.ops = [*self.module.walk()]
+    def __init__(self, module, argument: str):
+        self.module, self.ops = module, [*module.walk()]
         self._numbers = {op: number for number, op in enumerate(self.ops)}
-        stores = [op for op in self.ops if op.name in _WRITES and op.line in lines_of_stores]
+        stores = [op for op in self.ops if is_write(op) and argument in arguments_of(op.operands[0])]
         self.reached = sorted(self._walked(stores), key=lambda one: (one.is_address, one.steps))
 
     def place(self, value) -> tuple:
@@ -61,6 +59,23 @@ class Slice:
             while parent is not None and parent.name.startswith("scf."):
                 waiting.append((parent, further, is_address))
                 parent = parent.parent
+
+
+def is_write(op) -> bool:
+    """Whether an op writes to memory through its first operand."""
+    return op.does("stores") or op.does("atomics")
+
+
+def arguments_of(pointer) -> set[str]:
+    """The arguments of the kernel that a pointer may be computed from."""
+
+    def before(value):
+        if value.op is None or value.op.name in CARRYING:
+            return [*carried_to(value)]
+        return [one for one in value.op.operands if "ptr" in str(one.type) or "tensordesc" in str(one.type)]
+
+    ends = (value for value in reached([pointer], before) if value.op is None)
+    return {getattr(value.location, "name", "") or value.name.removeprefix("%") for value in ends}
 
 
 def _before(op) -> Iterator[tuple]:
@@ -113,4 +128,4 @@ def name_of(value) -> str:
     while value.op is not None and value.op.name in _CONVERSIONS:
         value = value.op.operands[0]
     name = re.sub(r"(_\d+)?(#\d+)?$", "", value.name.removeprefix("%"))
-    return "" if name.isdigit() or name in ("cst", "c") else name
+    return "" if name.isdigit() or name == "cst" else name
