@@ -4,7 +4,7 @@ race."""
 from __future__ import annotations
 
 from triton_runner import ir, ptx
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, is_of_language
 from triton_runner._base.levels import MLIR
 from triton_runner._code.slices import Slice, arguments_of
 
@@ -50,5 +50,6 @@ def _of_ptx(module):
         for instruction in function.instructions:
             if instruction.does("updates") or instruction.opcode.startswith("cp.reduce."):
                 source = instruction.source
-                file, line = source[0][:2] if source else ("", instruction.line)
+                own = [place[:2] for place in source if not is_of_language(place[0])]
+                file, line = (own or [place[:2] for place in source] or [("", instruction.line)])[0]
                 yield instruction.opcode, file, line
