@@ -65,9 +65,9 @@ TOKEN, OPERAND, UNUSED, ADDED, ADDRESS = range(5)
 @dataclasses.dataclass(frozen=True)
 class Edit:
     """A change at an op. make(ops, number): edits a module, whose ops these are; number: what is solved for,
-    if `first` is not None, which is where to begin. is_whole: only integers are tried. says(number): what
-    stands there then, in place of what. was: the constant that it replaces. ops: at whose lines it can be
-    made, if not at the op's; a result of a loop stands for where what the loop carries begins."""
+    if `first` is not None, which is where to begin, after some `tries`. is_whole: only integers are tried.
+    says(number): what stands there then, in place of what. was: the constant that it replaces. ops: at whose
+    lines it can be made, if not at the op's; a result of a loop stands for where what it carries begins."""
 
     kind: int
     at: Reached
@@ -75,6 +75,7 @@ class Edit:
     says: Callable
     first: float | None = None
     is_whole: bool = False
+    tries: tuple = ()
     was: float | None = None
     ops: tuple = ()
 
@@ -116,15 +117,17 @@ def of_unused(slice_: Slice) -> Iterator[Edit]:
                 if value != operand and _is_unused(value, used):
                     says = wording.in_place(wording.called(value), wording.called(operand))
                     yield Edit(UNUSED, at, making.instead(at, number, text), says)
-                    for name in _JOINS.get(kind, _JOINS["f32"] if numbers.is_float(kind) else ()):
-                        says = wording.more(operand, f"{wording.sign(name)} {wording.called(value)}")
-                        yield Edit(UNUSED, at, making.joined(at, number, name, text), says, ops=ops)
-                        if name == "arith.divf":
-                            says = wording.in_place(
-                                f"{wording.called(value)} / {wording.called(operand)}",
-                                wording.called(operand),
-                            )
-                            yield Edit(UNUSED, at, making.joined(at, number, name, text, True), says, ops=ops)
+                    names = _JOINS.get(kind, _JOINS["f32"] if numbers.is_float(kind) else ())
+                    yield from _joined(UNUSED, at, number, names, value, text, ops)
+
+
+def _joined(kind: int, at: Reached, number: int, names, value, text: str, ops: tuple) -> Iterator[Edit]:
+    """What an op takes, with a value more, by each of these ops; text: gives %value_."""
+    operand = at.op.operands[number]
+    for name in names:
+        for is_first in (False, True)[: 1 + (name in _ONE_SIDED)]:
+            says = wording.joined(operand, name, value, is_first)
+            yield Edit(kind, at, making.joined(at, number, name, text, is_first), says, ops=ops)
 
 
 def _is_unused(value, used: set) -> bool:
@@ -335,34 +338,28 @@ def repeated(value) -> tuple:
 def _numbers_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
     """A factor or a term that is a number, of what an op gives."""
     for result in making.results(at):
-        kind = numbers.element_of(result.type)
-        if numbers.is_float(kind):
-            yield Edit(
-                ADDED, at, making.with_number(at, result.index, "arith.mulf"), wording.times(result), 1.0
-            )
-            yield Edit(
-                ADDED, at, making.with_number(at, result.index, "arith.addf"), wording.plus(result), 0.0
-            )
-        elif numbers.is_integer(kind):
-            yield Edit(
-                ADDED,
-                at,
-                making.with_number(at, result.index, "arith.addi"),
-                wording.plus(result),
-                0,
-                is_whole=True,
-            )
+        for name, says, more in _numbers_for(result):
+            yield Edit(ADDED, at, making.with_number(at, result.index, name), says(result), **more)
 
 
 def _numbers_in_operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
     """The same of what an op takes and other ops take too."""
-    if at.op.name in _REPEATS:
-        return
-    for number, operand in enumerate(at.op.operands):
-        is_shared = len(operand.uses) > 1 and numbers.value_of(operand.op) is None
-        if is_shared and numbers.is_float(numbers.element_of(operand.type)):
-            for name, says, first in (("arith.mulf", wording.times, 1.0), ("arith.addf", wording.plus, 0.0)):
-                yield Edit(ADDED, at, making.in_operand(at, number, name), says(operand), first, ops=(at.op,))
+    for number, operand in enumerate(at.op.operands) if at.op.name not in _REPEATS else ():
+        if len(operand.uses) > 1 and numbers.value_of(operand.op) is None:
+            for name, says, more in _numbers_for(operand):
+                yield Edit(
+                    ADDED, at, making.in_operand(at, number, name), says(operand), ops=(at.op,), **more
+                )
+
+
+def _numbers_for(value) -> Iterator[tuple]:
+    """(op, how it is said, fields of the Edit) of numbers that a value can be joined with."""
+    kind = numbers.element_of(value.type)
+    if numbers.is_float(kind):
+        yield "arith.mulf", wording.times, {"first": 1.0, "tries": (2.0, 0.5, -1.0)}
+        yield "arith.addf", wording.plus, {"first": 0.0, "tries": (1.0, -1.0)}
+    elif numbers.is_integer(kind):
+        yield "arith.addi", wording.plus, {"first": 0, "tries": (1, -1), "is_whole": True}
 
 
 def _values_in_operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
@@ -374,9 +371,8 @@ def _values_in_operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
         if not is_shared or not numbers.is_float(numbers.element_of(operand.type)):
             continue
         for value, text in _brought(at.op, operand):
-            for name in _JOINS["f32"][:4] if numbers.value_of(value.op) is None else ():
-                says = wording.more(operand, f"{wording.sign(name)} {wording.called(value)}")
-                yield Edit(ADDED, at, making.joined(at, number, name, text), says, ops=(at.op,))
+            if numbers.value_of(value.op) is None:
+                yield from _joined(ADDED, at, number, _JOINS["f32"][:4], value, text, (at.op,))
 
 
 def _scalars_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
@@ -431,9 +427,10 @@ def _tensors(op, like) -> Iterator[tuple]:
 
 
 def _values_more(at: Reached, result, text: str, value) -> Iterator[Edit]:
-    for op_name in ("arith.mulf", "arith.addf", "arith.subf", "arith.divf"):
-        says = wording.more(result, f"{wording.sign(op_name)} {wording.called(value)}")
-        yield Edit(ADDED, at, making.with_value(at, result.index, op_name, text), says)
+    for name in _JOINS["f32"][:4]:
+        for is_first in (False, True)[: 1 + (name in _ONE_SIDED)]:
+            make = making.with_value(at, result.index, name, text, is_first)
+            yield Edit(ADDED, at, make, wording.joined(result, name, value, is_first))
     one = numbers.constant("%one_", result.type, 1.0)
     rest = f"{text.replace('%value_', '%other_')}\n{one}\n%value_ = arith.subf %one_, %other_ : {result.type}"
     yield Edit(

@@ -147,8 +147,8 @@ def joined(at: Reached, operand: int, name: str, text: str, is_first: bool = Fal
     return make
 
 
-def with_value(at: Reached, result: int, name: str, text: str) -> Callable:
-    """A value more, which the last op of a text gives; number: a factor of it."""
+def with_value(at: Reached, result: int, name: str, text: str, is_first: bool = False) -> Callable:
+    """A value more, which the last op of a text gives; number: a factor of it. is_first: it stands before."""
 
     def make(ops, number):
         value = ops[at.number].results[result]
@@ -156,15 +156,16 @@ def with_value(at: Reached, result: int, name: str, text: str) -> Callable:
         if number is not None:
             factor = numbers.constant("%factor_", value.type, number)
             lines = f"{text}\n{factor}\n%value_ = arith.mulf %all_, %factor_ : {value.type}"
-        _insert(value, after(ops[at.number], value), lines, name)
+        _insert(value, after(ops[at.number], value), lines, name, is_first)
 
     return make
 
 
-def _insert(value, before, text: str, name: str) -> None:
+def _insert(value, before, text: str, name: str, is_first: bool = False) -> None:
     """Lets all uses of a value have what an op makes of it and of %value_."""
     users = value.uses
-    *_, made = before.insert_before(f"{text}\n%more_ = {name} {value.name}, %value_ : {value.type}")
+    both = f"%value_, {value.name}" if is_first else f"{value.name}, %value_"
+    *_, made = before.insert_before(f"{text}\n%more_ = {name} {both} : {value.type}")
     for user, number in users:
         user.set_operand(number, made.results[0])
 

@@ -20,7 +20,7 @@ from triton_runner._kernel.cases.results import Change
 from triton_runner._memory import registry
 from triton_runner._memory.difference import tolerance
 from triton_runner._memory.torch_modes import without_modes
-from triton_runner.verbs.verify.changes import edits, literals, numbers, wording
+from triton_runner.verbs.verify.changes import edits, numbers, wording, written
 
 _LEAST_SECONDS = 2.0
 _SHOWN = 3
@@ -164,9 +164,12 @@ class Search:
             one for one in (_begun(of, self._source()) if hasattr(of, "uses") else of for of in ops) if one
         ]
         found = [*dict.fromkeys((one.location.file, one.location.line) for one in ops or [op])]
-        written = literals.lines(*found[0], edit.was) if edit.was is not None else []
-        if len(written) == 1 and written[0] not in found:
-            return [written[0]]
+        numbers_at = written.numbers(*found[0], edit.was) if edit.was is not None else []
+        if len(numbers_at) == 1 and numbers_at[0] not in found:
+            return numbers_at
+        if len(found) == 2 and edit.kind in (edits.UNUSED, edits.ADDED) and ops[0].results:
+            (file, made), (_, used) = found
+            found[1] = file, written.renaming(file, made, used, wording.called(ops[0].results[0]))
         return found if len(found) <= 2 else found[:1]
 
     def _source(self) -> str:
@@ -177,6 +180,10 @@ class Search:
     def _solved(self, edit: edits.Edit) -> tuple | None:
         """(number, how far the outputs are) for which a change does it. Of a constant that stands there both
         ways are tried."""
+        for number in edit.tries:
+            values = self._changed(edit, number)
+            if values is not None and self._agree(values):
+                return number, self._goals[0].apart(values[0])
         found = self._by_secants(edit, 0.5)
         return found or (self._by_secants(edit, 1.0) if edit.was is not None and not edit.is_whole else None)
 

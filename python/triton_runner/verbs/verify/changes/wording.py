@@ -40,6 +40,12 @@ def more(value, text: str) -> Callable:
     return lambda number: f"`{called(value)} {text}` in place of `{called(value)}`"
 
 
+def joined(value, name: str, other, is_first: bool) -> Callable:
+    """A value and another, joined by an op, in place of the value alone."""
+    parts = [called(other), called(value)] if is_first else [called(value), called(other)]
+    return in_place(f" {sign(name)} ".join(parts), called(value))
+
+
 def times(value) -> Callable:
     return lambda number: more(value, factor(number).strip())(number)
 
