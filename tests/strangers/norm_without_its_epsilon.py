@@ -7,7 +7,7 @@ never  hint:
 $ verify FILE wrong
 status  1
 says  no fault found
-says  norm_without_its_epsilon.py:30 or 32: `ms + eps` in place of `ms`
+says  norm_without_its_epsilon.py:29 or 31: `ms + eps` in place of `ms`
 says  verdict: wrong
 """
 

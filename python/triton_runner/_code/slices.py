@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from triton_runner._code.carried import CARRYING, carried_to, end_of
 from triton_runner._code.walk import reached
 
-_MOVES = {"tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape"}  # which take no step towards a store
+REPEATS = ("tt.splat", "tt.broadcast", "tt.expand_dims")  # ops that repeat a value
+_MOVES = (*REPEATS, "tt.reshape")  # which take no step towards a store
 _CONVERSIONS = {"arith.sitofp", "arith.uitofp", "arith.extf", "arith.truncf", "arith.extsi", "arith.trunci"}
 _LOOPS = ("scf.for", "scf.while")
 

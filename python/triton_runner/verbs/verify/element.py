@@ -35,7 +35,10 @@ class Report:
         mine = [one for one in self._writes if (one.addresses[one.active] == address).any()]
         if not mine:
             share = self._share(output, self._writes)
-            return [f"no program of {self._launch.kernel} writes it; {share}", *self._unread(output)]
+            return [
+                f"no program of {self._launch.kernel} writes it; {share}".removesuffix("; "),
+                *self._unread(output),
+            ]
         last = mine[-1]
         adding = [one for one in mine if one.op == last.op] if last.op.name in _ADDS else [last]
         nodes = [(one, _nodes(one, address)) for one in adding]

@@ -8,6 +8,7 @@ arguments no program reads: a wrong axis, a grid that is too small, a loop that 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import weakref
 
@@ -18,6 +19,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._kernel.dumps import accesses
 from triton_runner._kernel.dumps.accesses import Elements
 from triton_runner._launch.launchers import Call
+from triton_runner._memory import uninit
 from triton_runner._memory.arguments import Arguments, host, is_descriptor
 from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._memory.difference import tolerance
@@ -142,7 +144,11 @@ class Mismatch:
         size of such a difference."""
         if name in _MEASURE and self._last is not None and _is_difference(args[0], self._last):
             self._last = dataclasses.replace(self._last, is_measured=True)
-        if name not in (*COMPARE, *_SUBTRACT) or (found := difference(name, args, numbers, options)) is None:
+        if name not in (*COMPARE, *_SUBTRACT):
+            return
+        with uninit.paused():  # to look at a result is no use of it
+            found = difference(name, args, numbers, options)
+        if found is None:
             return
         if found.holds:
             self._held = [*self._held[1 - _HELD :], found]
@@ -237,7 +243,7 @@ class _Remembered:
         be told."""
         there = self._elements()
         for name, elements in there.items():
-            if name in self._written and elements.holds(of.address):
+            if name in self._outputs and elements.holds(of.address):
                 numbers = elements.numbers(of.addresses)
                 return self._goal(name, numbers, of) if (numbers >= 0).all() else None
         values = {name: _tensor(value) for name, value in self._named_now()}
@@ -269,6 +275,11 @@ class _Remembered:
     def kernel(self) -> str:
         return self._call.name
 
+    @functools.cached_property
+    def _outputs(self) -> set[str]:
+        """The arguments that it writes, or whose stores no program came to."""
+        return {*self._written, *(name for name, _ in self._named if self.stores(name))}
+
     def stores(self, argument: str) -> list:
         text = (getattr(self._call.kernel, "asm", None) or {}).get("ttir")
         return accesses.Accesses(text, self.kernel).writing(argument) if isinstance(text, str) else []
@@ -291,7 +302,7 @@ class _Remembered:
     def element(self, last: Difference) -> tuple | None:
         """(argument, number) of the element that was compared: of an argument that the launch writes, or of a
         copy of that."""
-        mine = {name: of for name, of in self._elements().items() if name in self._written}
+        mine = {name: of for name, of in self._elements().items() if name in self._outputs}
         for name, of in mine.items():
             if of.holds(last.address) and (number := of.number(last.address)) is not None:
                 return name, number

@@ -209,7 +209,9 @@ class Verdict:
             for one in self.judged for finding in one.findings if finding.is_fault
         )  # fmt: skip
         if faults:
-            return [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
+            lines = [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
+            is_unwritten = all(what.startswith("uninit in") for what in faults)
+            return lines + [*self.program.differs] * (is_unwritten and self.program is not None)
         if any(one.verdict not in ("right", NO_FAULT) for one in self.judged):
             return [*self.program.differs]
         same = "every level gives the same, and no check finds a fault"

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 
-from triton_runner._code.slices import Reached, Slice, live
+from triton_runner._code.slices import REPEATS, Reached, Slice, live
 from triton_runner.verbs.verify.changes import making, numbers, wider, wording
 
 _SIBLINGS = {
@@ -55,7 +55,6 @@ _JOINS = {
     "i64": ("arith.addi", "arith.subi", "arith.muli"),
 }  # fmt: skip
 _ATOMICS = {4: "add", 5: "add", 6: "max", 7: "min", 10: "xchg", 1: "and", 2: "or", 3: "xor"}
-_REPEATS = ("tt.splat", "tt.broadcast", "tt.expand_dims")
 
 # The kinds of changes, in the order in which they are tried: another token stands there, another value; what
 # is computed is not used; something is missing; last come ops that decide only which elements are accessed.
@@ -105,7 +104,7 @@ def of_unused(slice_: Slice) -> Iterator[Edit]:
     made."""
     used = {one.op for one in slice_.reached}
     for at in slice_.reached:
-        if at.is_address or at.op.name in ("tt.func", "builtin.module", *_REPEATS):
+        if at.is_address or at.op.name in ("tt.func", "builtin.module", *REPEATS):
             continue
         for number, operand in enumerate(at.op.operands):
             kind = numbers.element_of(operand.type)
@@ -274,7 +273,7 @@ def _shared_constants() -> Callable:
 
 def _constant_operands(at: Reached) -> Iterator[tuple]:
     """(operand, number) of the constants that an op takes."""
-    if at.op.name in _REPEATS or at.op.name.endswith("return"):
+    if at.op.name in REPEATS or at.op.name.endswith("return"):
         return
     for number, operand in enumerate(at.op.operands):
         value = numbers.value_of(operand.op)
@@ -311,7 +310,7 @@ def _is_of_loop(value) -> bool:
 
 def _operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
     """Another value of the same type in the place of an operand, or of the one that an operand repeats."""
-    if at.op.name in _REPEATS:
+    if at.op.name in REPEATS:
         return
     for number, operand in enumerate(at.op.operands):
         if "ptr" in str(operand.type) and at.op.name != "tt.addptr":
@@ -326,7 +325,7 @@ def _operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
 def repeated(value) -> tuple:
     """(the ops that repeat a value, the last first; the value that they repeat)."""
     ops = []
-    while value.op is not None and value.op.name in _REPEATS:
+    while value.op is not None and value.op.name in REPEATS:
         ops.append(value.op)
         value = value.op.operands[0]
     return ops, value
@@ -344,7 +343,7 @@ def _numbers_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
 
 def _numbers_in_operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
     """The same of what an op takes and other ops take too."""
-    for number, operand in enumerate(at.op.operands) if at.op.name not in _REPEATS else ():
+    for number, operand in enumerate(at.op.operands) if at.op.name not in REPEATS else ():
         if len(operand.uses) > 1 and numbers.value_of(operand.op) is None:
             for name, says, more in _numbers_for(operand):
                 yield Edit(
@@ -364,7 +363,7 @@ def _numbers_for(value) -> Iterator[tuple]:
 
 def _values_in_operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
     """A factor or a term that is a value, of what an op takes and other ops take too."""
-    if at.op.name in _REPEATS:
+    if at.op.name in REPEATS:
         return
     for number, operand in enumerate(at.op.operands):
         is_shared = len(operand.uses) > 1 and numbers.value_of(operand.op) is None

@@ -7,6 +7,8 @@ import re
 
 import numpy
 
+from triton_runner._code.slices import REPEATS
+
 _FLOATS = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
 
 
@@ -49,7 +51,7 @@ def element_of(type_) -> str:
 
 def value_of(op) -> float | None:
     """The number that an op gives in each element, through what only repeats it; None: it gives none."""
-    while op is not None and op.name in ("tt.splat", "tt.broadcast", "tt.expand_dims"):
+    while op is not None and op.name in REPEATS:
         op = op.operands[0].op
     if op is None or op.name != "arith.constant":
         return None
