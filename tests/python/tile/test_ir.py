@@ -126,6 +126,33 @@ def test_edits_keep_the_rest():
     module.verify()
 
 
+def test_a_value_of_another_type():
+    text = """module {
+  tt.func public @kernel(%n: i32) {
+    %a = arith.constant dense<5.000000e-01> : tensor<8xf16>
+    %b = arith.addf %a, %a : tensor<8xf16>
+    %c = arith.extf %b : tensor<8xf16> to tensor<8xf32>
+    tt.return
+  }
+}
+"""
+    module = ir.parse(text)
+    ops = {op.name: op for op in module.walk()}
+    (wide,) = ops["arith.addf"].insert_before("%w = arith.constant dense<5.000000e-01> : tensor<8xf32>")
+    ops["arith.addf"].results[0].retype("tensor<8xf32>")
+    with pytest.raises(triton_runner.DiagnosticError):
+        module.verify()
+    ops["arith.constant"].results[0].retype("tensor<8xf32>")
+    for number in (0, 1):
+        ops["arith.addf"].set_operand(number, wide.results[0])
+    ops["arith.constant"].results[0].retype("tensor<8xf16>")
+    ops["arith.extf"].erase()
+    module.verify()
+    assert "%b = arith.addf %w, %w : tensor<8xf32>" in str(module)
+    with pytest.raises(triton_runner.DiagnosticError):
+        wide.results[0].retype("tensor<8xf33>")
+
+
 def test_edits_that_cannot_be():
     module = ir.parse(SMALL)
     ops = {op.name: op for op in module.walk()}

@@ -211,7 +211,7 @@ class Verdict:
         if faults:
             lines = [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
             is_unwritten = all(what.startswith("uninit in") for what in faults)
-            return lines + [*self.program.differs] * (is_unwritten and self.program is not None)
+            return [*lines, *(self.program.differs if is_unwritten and self.program is not None else ())]
         if any(one.verdict not in ("right", NO_FAULT) for one in self.judged):
             return [*self.program.differs]
         same = "every level gives the same, and no check finds a fault"

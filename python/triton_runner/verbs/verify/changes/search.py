@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy
 
 from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._base import progress
 from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._code.slices import Slice
@@ -25,6 +26,8 @@ from triton_runner.verbs.verify.changes import edits, numbers, wording, written
 _LEAST_SECONDS = 2.0
 _SHOWN = 3
 _SAME = 1e-3  # relative: atomics may have come in another order
+_FEW = 8  # elements that differ, in one program of many
+_LONG = 3e-3  # seconds of a run, of which one program is tried first
 _STEPS = 8  # of the search for a number
 _LONGER = 20  # times as long as the launch itself may a changed kernel run
 
@@ -48,6 +51,11 @@ class Goal:
         if self.summed is not None:
             return sums(array.astype(numpy.float64), *self.summed).reshape(-1)
         return array.reshape(-1)[self.numbers].astype(numpy.float64)
+
+    def part(self, where: numpy.ndarray) -> Goal:
+        """The same of some of the elements."""
+        got = None if self.got is None else self.got[where]
+        return dataclasses.replace(self, numbers=self.numbers[where], got=got, want=self.want[where])
 
     def agree(self, values: numpy.ndarray) -> numpy.ndarray:
         return numpy.isclose(values, self.want, rtol=self.rtol, atol=self.atol, equal_nan=True)
@@ -96,20 +104,25 @@ class Search:
         self._tried = 0
         self._slices: dict[str, Slice] = {}  # by text
         self._timeout = 10.0
+        self._whole: tuple | None = None  # the launch and the goals, where one program is tried first
 
     def found(self) -> list[Found]:
         """The changes that do it, the best first."""
+        progress.anew()
         began = time.process_time()
         self._until = began + max(_LEAST_SECONDS, began)
         started = time.perf_counter()
         first = self._values(self._text)
-        self._timeout = max(0.05, _LONGER * (time.perf_counter() - started))
+        seconds = time.perf_counter() - started
+        self._timeout = max(0.05, _LONGER * seconds)
         if first is None or not all(map(_is_same, first, self._goals)) or self._agree(first):
             return []  # it is not the same launch
         self._first = first[0]
         slice_ = self._slice()
         found: list[Found] = []
         ratios = _ratios(self._goals[0], first[0])
+        if seconds > _LONG and math.prod(self._launch.grid) > 1:
+            self._narrow(first)
         for edit in self._edits(slice_, ratios):
             if time.process_time() > self._until or (
                 found and edit.kind > max(one.edit.kind for one in found)
@@ -119,6 +132,37 @@ class Search:
                 found += self._of(edit)  # one number is what too many other changes make
         best = _best(found)
         return best if self._goals[0].want.size > 1 or len(best) == 1 else []
+
+    def _narrow(self, first: list) -> None:
+        """Goes on with one program of a launch, if that shows enough of what differs; what it finds is tried
+        with all of them."""
+        whole = self._launch, self._goals
+        begin = [goal.of(self._launch.arguments.arrays()) for goal in self._goals]
+        self._launch = dataclasses.replace(self._launch, grid=(1, 1, 1))
+        values = self._values(self._text)
+        if values is not None and not any(goal.summed for goal in self._goals):
+            there = [
+                numpy.isclose(one, full, rtol=_SAME, atol=0.0) & (one != start)
+                for one, full, start in zip(values, first, begin, strict=True)
+            ]
+            goals = [goal.part(where) for goal, where in zip(self._goals, there, strict=True)]
+            differing = int((~goals[0].agree(first[0][there[0]])).sum())
+            if differing >= min(_FEW, int((~self._goals[0].agree(first[0])).sum())):
+                self._goals = [goals[0], *(goal for goal in goals[1:] if goal.want.size)]
+                self._first, self._whole = first[0][there[0]], whole
+                return
+        self._launch, self._goals = whole
+
+    def _holds(self, edit: edits.Edit, number: float | None) -> bool:
+        """Whether a change does it in the whole launch too."""
+        if self._whole is None:
+            return True
+        one = self._launch, self._goals
+        self._launch, self._goals = self._whole
+        values = self._changed(edit, number)
+        holds = values is not None and self._agree(values)
+        self._launch, self._goals = one
+        return holds
 
     def _edits(self, slice_: Slice, ratios: tuple) -> Iterator[edits.Edit]:
         """All changes, those of what the front end made before those that add something."""
@@ -147,11 +191,11 @@ class Search:
     def _of(self, edit: edits.Edit) -> Iterator[Found]:
         if edit.first is None:
             values = self._changed(edit, None)
-            if values is not None and self._agree(values):
+            if values is not None and self._agree(values) and self._holds(edit, None):
                 yield Found(edit, None, self._goals[0].apart(values[0]), self._lines(edit))
             return
         number = self._solved(edit)
-        if number is not None:
+        if number is not None and self._holds(edit, number[0]):
             yield Found(edit, *number, self._lines(edit))
 
     def _lines(self, edit: edits.Edit) -> list[tuple[str, int]]:
