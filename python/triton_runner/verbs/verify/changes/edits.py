@@ -430,14 +430,11 @@ def _values_more(at: Reached, result, text: str, value) -> Iterator[Edit]:
         for is_first in (False, True)[: 1 + (name in _ONE_SIDED)]:
             make = making.with_value(at, result.index, name, text, is_first)
             yield Edit(ADDED, at, make, wording.joined(result, name, value, is_first))
-    one = numbers.constant("%one_", result.type, 1.0)
-    rest = f"{text.replace('%value_', '%other_')}\n{one}\n%value_ = arith.subf %one_, %other_ : {result.type}"
-    yield Edit(
-        ADDED,
-        at,
-        making.with_value(at, result.index, "arith.mulf", rest),
-        wording.more(result, f"* (1 - {wording.called(value)})"),
-    )
+    for lines, says in making.functions_of(result.type):
+        make = making.with_value(
+            at, result.index, "arith.mulf", f"{text.replace('%value_', '%other_')}\n{lines}"
+        )
+        yield Edit(ADDED, at, make, wording.more(result, f"* {says.format(wording.called(value))}"))
 
 
 def _sums_more(slice_: Slice, at: Reached) -> Iterator[Edit]:

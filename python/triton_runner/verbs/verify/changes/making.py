@@ -41,6 +41,23 @@ def sum_of(value, axis: int, shape: list, kind: str, whole: str) -> str:
     return "\n".join([*lines, f"%all_ = tt.broadcast %thin_ : {between} -> {whole}"])
 
 
+def functions_of(type_) -> list[tuple[str, str]]:
+    """(ops that make %value_ of %other_, how a person writes that) of what people multiply by."""
+    one = numbers.constant("%one_", type_, 1.0)
+    sigmoid = [
+        one, f"%minus_ = arith.negf %other_ : {type_}", f"%exp_ = math.exp %minus_ : {type_}",
+        f"%more_than_one_ = arith.addf %exp_, %one_ : {type_}",
+        f"%value_ = arith.divf %one_, %more_than_one_ : {type_}",
+    ]  # fmt: skip
+    return [
+        (f"{one}\n%value_ = arith.subf %one_, %other_ : {type_}", "(1 - {})"),
+        (f"{one}\n%value_ = arith.addf %one_, %other_ : {type_}", "(1 + {})"),
+        (f"%value_ = math.exp %other_ : {type_}", "tl.exp({})"),
+        (f"%value_ = arith.mulf %other_, %other_ : {type_}", "{0} * {0}"),
+        ("\n".join(sigmoid), "tl.sigmoid({})"),
+    ]
+
+
 def renamed(at: Reached, name: str, other: str) -> Callable:
     """Another op with the same operands."""
 

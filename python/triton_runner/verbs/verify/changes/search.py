@@ -115,8 +115,12 @@ class Search:
         first = self._values(self._text)
         seconds = time.perf_counter() - started
         self._timeout = max(0.05, _LONGER * seconds)
-        if first is None or not all(map(_is_same, first, self._goals)) or self._agree(first):
+        if first is None or not _is_same(first[0], self._goals[0]) or self._agree(first):
             return []  # it is not the same launch
+        same = [_is_same(*pair) for pair in zip(first, self._goals, strict=True)]  # others may be older
+        first, self._goals = (
+            [one for one, is_same in zip(of, same, strict=True) if is_same] for of in (first, self._goals)
+        )
         self._first = first[0]
         slice_ = self._slice()
         found: list[Found] = []
