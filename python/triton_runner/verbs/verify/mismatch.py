@@ -103,18 +103,9 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     address = first + sum(i * step for i, step in zip(index, steps, strict=True))
     rtol, atol = allowed.get("rtol", 0.0), allowed.get("atol", 0.0)
     return Difference(
-        numbers,
-        index,
-        got,
-        want,
-        address,
-        tuple(steps),
-        rtol,
-        atol,
-        text,
-        name in COMPARE,
+        numbers, index, got, want, address, tuple(steps), rtol, atol, text, name in COMPARE,
         holds=not where.any(),
-    )
+    )  # fmt: skip
 
 
 class Mismatch:
@@ -410,7 +401,7 @@ def copies_of(call: Call, most: int) -> Arguments | None:
             return None
         with without_modes():
             return arguments.copied()
-    except DiagnosticError:
+    except Exception:  # the program goes on, which is not at fault
         return None
 
 
