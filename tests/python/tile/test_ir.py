@@ -126,6 +126,33 @@ def test_edits_keep_the_rest():
     module.verify()
 
 
+def test_the_place_of_an_op_in_the_language():
+    """A call of tl.sum is what a person looks at, wherever names and other calls stand around it."""
+    text = """module {
+  tt.func public @kernel(%n: i32) {
+    %a = arith.addi %n, %n : i32 loc(#named)
+    %b = arith.addi %n, %n : i32 loc(#inner)
+    %c = arith.addi %n, %n : i32 loc(#own)
+    %d = arith.addi %n, %n : i32 loc(#lost)
+    tt.return
+  }
+}
+#language = loc("/x/triton/language/standard.py":314:12)
+#gluon = loc("/x/triton/experimental/gluon/language/_core.py":7:1)
+#helper = loc("helper.py":4:11)
+#call = loc("program.py":20:9)
+#inner = loc(callsite(#language at callsite(#gluon at #call)))
+#named = loc("a"(callsite(#language at callsite(#helper at #call))))
+#own = loc(callsite(#helper at #call))
+#lost = loc(callsite(#language at #gluon))
+"""
+    ops = [op for op in ir.parse(text).walk() if op.name == "arith.addi"]
+    places = [(op.location.file.rpartition("/")[2], op.location.line, op.location.column) for op in ops]
+    assert places == [
+        ("helper.py", 4, 11), ("program.py", 20, 9), ("helper.py", 4, 11), ("standard.py", 314, 12),
+    ]  # fmt: skip
+
+
 def test_a_value_of_another_type():
     text = """module {
   tt.func public @kernel(%n: i32) {
