@@ -87,8 +87,8 @@ def of_slice(slice_: Slice, ratios=()) -> Iterator[Edit]:
     """All changes, those first that are tried first. ratios: numbers that the constants may be off by."""
     makers = (
         _tokens, lambda *one: _constants(*one, ratios), _wider(), _solved_constants, _shared_constants(),
-        _operands, _scalars_more, _numbers_more, _numbers_in_operands, _tensors_more, _values_in_operands,
-        _sums_more,
+        _operands, _scalars_more, _wholes_more, _numbers_more, _numbers_in_operands, _tensors_more,
+        _values_in_operands, _sums_more,
     )  # fmt: skip
     reached = [one for one in slice_.reached if one.op.name not in ("tt.func", "builtin.module")]
     for is_address in (False, True):
@@ -381,6 +381,20 @@ def _scalars_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
         if numbers.is_float(numbers.element_of(result.type)) and after is not None:
             for value, text in _scalars(after, result):
                 yield from _values_more(at, result, text, value)
+
+
+def _wholes_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
+    """A factor that is a whole number of the kernel's: how many there are."""
+    for result in making.results(at):
+        kind, whole, after = numbers.element_of(result.type), str(result.type), making.after(at.op, result)
+        for value in live(after, "i32") if numbers.is_float(kind) and after is not None else ():
+            text = f"%float_ = arith.sitofp {value.name} : i32 to {kind}"
+            spread = f"%value_ = tt.splat %float_ : {kind} -> {whole}"
+            alone = f"%value_ = tt.bitcast %float_ : {kind} -> {kind}"
+            text += f"\n{spread if result.type.shape else alone}"
+            for name in ("arith.divf", "arith.mulf") if numbers.value_of(value.op) is None else ():
+                make = making.with_value(at, result.index, name, text)
+                yield Edit(ADDED, at, make, wording.joined(result, name, value, False))
 
 
 def _tensors_more(slice_: Slice, at: Reached) -> Iterator[Edit]:
