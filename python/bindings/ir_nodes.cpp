@@ -119,7 +119,7 @@ void init_attr(nb::module_& m) {
 template <auto kField>
 constexpr auto of_line = [](const PyLocation& l) {
   static const ir::Location kNowhere{};
-  const ir::Location* line = l.node->file_location();
+  const ir::Location* line = l.node->place();
   return (line ? line : &kNowhere)->*kField;
 };
 
@@ -171,6 +171,12 @@ void init_value(nb::module_& m) {
             unwrap(ir::rename(*v.module, v.node, name));
           },
           "name"_a)
+      .def(
+          "retype",
+          [](const PyValue& v, std::string_view type) {
+            ir::retype(*v.module, v.node, unwrap(ir::parse_type(*v.module, type)));
+          },
+          "type"_a, "gives it another type, as text; the ops around it have to fit that in the end")
       .def(
           "replace_all_uses_with",
           [](const PyValue& v, const PyValue& other) {

@@ -8,6 +8,12 @@
 
 namespace triton_runner::base {
 
+bool is_of_language(std::string_view file) {
+  for (const std::string_view folder : {"triton/language/", "triton/experimental/gluon/language/"})
+    if (file.find(folder) != std::string_view::npos) return true;
+  return false;
+}
+
 std::string Location::str() const {
   std::string out = file.empty() ? "<input>" : file;
   if (line > 0) out += ":" + std::to_string(line);

@@ -34,6 +34,20 @@ void link(Use& use, Value* value) {
   value->first_use = &use;
 }
 
+// Marks what shows a value: where it is defined, and where it is used.
+void touch_value(Module::Impl& m, Value* value) {
+  if (value->defining_op) {
+    touch(m, value->defining_op);
+  } else {
+    value->block->edited = true;
+    if (value->block->region->parent && value->block == value->block->region->first &&
+        value->block->text.empty())
+      touch(m, value->block->region->parent);
+    touch_around(m, value->block);
+  }
+  for (Use* use = value->first_use; use; use = use->next) touch(m, use->user);
+}
+
 // Returns what the parser makes of a text by itself.
 template <class T>
 base::Result<T> parsed(Module& module, std::string_view text, T (Parser::*parse)()) {
@@ -140,17 +154,13 @@ base::Status rename(Module& module, Value* value, std::string_view name) {
     });
   if (taken) return base::failure("%" + std::string(name) + " is the name of another value here");
   value->name = m.arena.text(name);
-  if (value->defining_op) {
-    touch(m, value->defining_op);
-  } else {
-    value->block->edited = true;
-    if (value->block->region->parent && value->block == value->block->region->first &&
-        value->block->text.empty())
-      touch(m, value->block->region->parent);
-    touch_around(m, value->block);
-  }
-  for (Use* use = value->first_use; use; use = use->next) touch(m, use->user);
+  touch_value(m, value);
   return base::success();
+}
+
+void retype(Module& module, Value* value, const Type* type) {
+  value->type = type;
+  touch_value(module.impl(), value);
 }
 
 std::vector<Op*> Parser::lone_ops(Block* block, Op* before) {

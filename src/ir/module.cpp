@@ -40,6 +40,17 @@ const Location* Location::file_location() const {
   return nullptr;
 }
 
+const Location* Location::place() const {
+  for (const Location* at = this; at;) {
+    const Location* file = at->file_location();
+    if (file && !base::is_of_language(file->file)) return file;
+    while (at && at->kind != LocKind::kCallSite)
+      at = at->kind == LocKind::kFused ? (at->children.empty() ? nullptr : at->children[0]) : at->child;
+    if (at) at = at->caller;
+  }
+  return file_location();
+}
+
 Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Module::~Module() = default;
 Module::Module(Module&&) noexcept = default;

@@ -121,19 +121,6 @@ bool another_has(std::string_view name, const ir::Value& value) {
   return false;
 }
 
-// The place a person would look at: the innermost one not in Triton's own library (tl.max, tl.zeros).
-const ir::Location* place_of(const ir::Location* at) {
-  const ir::Location* innermost = at ? at->file_location() : nullptr;
-  while (at) {
-    const ir::Location* file = at->file_location();
-    if (file && file->file.find("triton/language/") == std::string_view::npos) return file;
-    while (at && at->kind != ir::LocKind::kCallSite)
-      at = at->kind == ir::LocKind::kFused ? (at->children.empty() ? nullptr : at->children[0]) : at->child;
-    if (at) at = at->caller;
-  }
-  return innermost;
-}
-
 bool is_op_name(std::string_view text) {
   return text.find('.') != std::string_view::npos && text.find(':') == std::string_view::npos;
 }
@@ -346,7 +333,7 @@ Site site_of(const ir::Value& value, std::string_view kernel, std::string_view l
   site.op = op_of(value)->name;
   const ir::Location* at = location_of(value);
   site.variable = variable_of(value);
-  if (const ir::Location* file = place_of(at)) set_place(site, *file);
+  if (const ir::Location* file = at ? at->place() : nullptr) set_place(site, *file);
   for_each_line(at, [&](const ir::Location& file) { add_to_stack(site, file); });
   if (at) site.location = at->alias.empty() ? ir::text_of(at) : "loc(" + std::string(at->alias) + ")";
   site.type_text = ir::text_of(value.type);

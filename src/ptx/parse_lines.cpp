@@ -15,6 +15,12 @@ int inlining(const SourceLine* line) {
 
 }  // namespace
 
+const SourceLine* SourceLine::place() const {
+  for (const SourceLine* at = this; at; at = at->inlined_at)
+    if (at->line && !base::is_of_language(at->file)) return at;
+  return this;
+}
+
 // .file 1 "name" [, timestamp, size]
 bool Parser::parse_file() {
   uint64_t index;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <triton_runner/base/diagnostic.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/sass/opcode.h>
 
@@ -395,6 +396,12 @@ base::Result<std::shared_ptr<const Module>> parse(std::string listing, std::stri
   auto module = std::make_shared<ParsedModule>(std::move(listing), std::move(filename));
   TRY(module->read());
   return std::shared_ptr<const Module>(std::move(module));
+}
+
+const Place* Instruction::place() const {
+  const auto at = std::find_if(places.begin(), places.end(),
+                               [](const Place& place) { return !base::is_of_language(place.file); });
+  return places.empty() ? nullptr : at == places.end() ? &places.front() : &*at;
 }
 
 }  // namespace triton_runner::sass

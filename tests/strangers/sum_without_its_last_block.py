@@ -7,7 +7,7 @@ says  out[0] is 194.181, and is compared with 259.615; 8 of 8 elements differ
 says  tt.store at
 says  sum_without_its_last_block.py:26, program (0, 0, 0), writes it
 says  1,024 of 4,096 elements of x are read by no program, the first is x[0, 384]: tt.load at
-says  sum_without_its_last_block.py:25 verdict
+says  sum_without_its_last_block.py:25 hint:
 never  verdict: right
 """
 

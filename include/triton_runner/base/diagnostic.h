@@ -20,6 +20,9 @@ struct Location {
   std::string str() const;
 };
 
+// Whether a source file is of the language itself, as those of tl.sum and tl.zeros: a person looks at its call.
+bool is_of_language(std::string_view file);
+
 struct Diagnostic {
   Severity severity = Severity::kError;
   Location location;

@@ -24,6 +24,9 @@ base::Status replace_all_uses(Module& module, Value* from, Value* to);
 // Names are without '%'; letters, digits and $._- only, and not visible there yet.
 base::Status rename(Module& module, Value* value, std::string_view name);
 
+// Another type: what the ops around it then lack is the caller's to change.
+void retype(Module& module, Value* value, const Type* type);
+
 // Ops from their text, put before `before` in `block` (null:
 // at its end). They may use the values visible there.
 base::Result<std::vector<Op*>> insert(Module& module, Block* block, Op* before, std::string_view text);

@@ -150,9 +150,10 @@ struct Location {
   const Attr* metadata = nullptr;             // kFused<...>
   std::string_view alias;                     // "#loc12"
 
-  // The source line that a person would look at: through names, the callee of a call site, the first of
-  // fused.
+  // The innermost source line: through names, the callee of a call site, the first of fused.
   const Location* file_location() const;
+  // The source line that a person would look at: the innermost that is not of the language itself (tl.max).
+  const Location* place() const;
 };
 
 struct Op;

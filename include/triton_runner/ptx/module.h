@@ -127,6 +127,9 @@ struct SourceLine {
   uint32_t column = 0;
   std::string_view function;  // of an inlined body; may be empty
   const SourceLine* inlined_at = nullptr;
+
+  // The innermost that is not of the language itself, else the innermost.
+  const SourceLine* place() const;
 };
 
 struct Instruction {

@@ -183,9 +183,8 @@ def pointed(call: Call) -> list[tuple]:
     return pointed_memory.tensors(call.named) if "tt.int_to_ptr" in text else []
 
 
-def of_call(call: Call, tensors: list = ()) -> Relaunch:
-    """A launch that is about to run. tensors: pointed(call), where the launch is run again and what it writes
-    there has to be put back."""
+def of_call(call: Call, tensors: list | None = None) -> Relaunch:
+    """A launch that is about to run. tensors: pointed(call), where somebody knows that."""
     compiled, entry = compiled_of(call.kernel), compiled_of(call.kernel).entry
 
     def metadata() -> dict:
@@ -197,5 +196,5 @@ def of_call(call: Call, tensors: list = ()) -> Relaunch:
     own = [(name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named]
     return Relaunch(
         compiled.name, compiled.target, compiled.asm, metadata, entry, axes_of(call.grid),
-        Arguments(own, tensors), compiled.block, compiled.cluster,
+        Arguments(own, pointed(call) if tensors is None else tensors), compiled.block, compiled.cluster,
     )  # fmt: skip

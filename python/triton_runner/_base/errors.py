@@ -165,6 +165,11 @@ def package_folders() -> tuple[str, ...]:
     return tuple(folder + os.sep for folder in folders if folder)
 
 
+def is_of_language(file: str) -> bool:
+    """Whether a source file is of Triton's language itself, as that of tl.sum: a person looks at its call."""
+    return "triton/language/" in file or "triton/experimental/gluon/language/" in file
+
+
 @functools.cache
 def is_of_library(file: str) -> bool:
     """Whether a source file belongs to this package, to an installed one or to Python itself, and not to the

@@ -53,16 +53,26 @@ def _nothing(text: str | None = None, done: int | None = None, total: int | None
 
 
 def _lines():
-    due = time.monotonic() + LINES_DELAY
+    global _due
+    _due = time.monotonic() + LINES_DELAY
 
     def told(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
-        nonlocal due
-        if text is not None and time.monotonic() >= due:
-            due = time.monotonic() + LINES_EVERY
+        global _due
+        if text is not None and time.monotonic() >= _due:
+            _due = time.monotonic() + LINES_EVERY
             with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
                 print(text.partition("\n")[0], file=sys.stderr, flush=True)
 
     return told
+
+
+_due = 0.0  # when the next line may be
+
+
+def anew() -> None:
+    """Other work begins: it tells after three seconds, whenever the last line was."""
+    global _due
+    _due = min(_due, time.monotonic() + LINES_DELAY)
 
 
 def _rich():

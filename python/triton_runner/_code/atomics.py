@@ -4,30 +4,45 @@ race."""
 from __future__ import annotations
 
 from triton_runner import ir, ptx
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, is_of_language
 from triton_runner._base.levels import MLIR
+from triton_runner._code.slices import Slice, arguments_of
 
 _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with what is there
 
 
-def lines(launch) -> list[dict]:
+def lines(launch, argument: str = "") -> list[dict]:
     """[{op, file, line}] of the atomics in the highest level of a launch, each line once; [] if it cannot be
-    read."""
+    read. argument: only those that what is written to it may depend on, where the IR tells that."""
     level = next((level for level in (*MLIR, "ptx") if level in launch.levels), None)
     if level is None:
         return []
     try:
         text = launch.texts[level]
-        places = _of_ptx(ptx.parse(text)) if level == "ptx" else _of_ir(ir.parse(text))
+        places = _of_ptx(ptx.parse(text)) if level == "ptx" else [*_of_ir(ir.parse(text), argument)]
     except DiagnosticError:
         return []
     return [{"op": op, "file": file, "line": line} for op, file, line in dict.fromkeys(places)]
 
 
-def _of_ir(module):
-    for op in module.walk():
-        if "atomics" in op.effects or op.name.endswith(_REDUCTIONS):
-            yield op.name, op.location.file, op.location.line
+def _of_ir(module, argument: str):
+    every = [op for op in module.walk() if "atomics" in op.effects or op.name.endswith(_REDUCTIONS)]
+    mine = _reaching(module, every, argument) if argument else []
+    for op in mine or every:
+        yield op.name, op.location.file, op.location.line
+
+
+def _reaching(module, atomics: list, argument: str) -> list:
+    """The atomics that an argument may depend on: they write to it, or to what decides what is written."""
+    if len(module.functions) > 1:
+        return []  # a function that is called has pointers of its own
+    seen, waiting = set(), [argument]
+    while waiting:
+        seen.add(name := waiting.pop())
+        for one in Slice(module, name).reached:
+            if any(map(one.op.does, ("loads", "atomics", "stores"))) and one.op.operands:
+                waiting += arguments_of(one.op.operands[0]) - {*seen, *waiting}
+    return [op for op in atomics if arguments_of(op.operands[0]) & seen]
 
 
 def _of_ptx(module):
@@ -35,5 +50,6 @@ def _of_ptx(module):
         for instruction in function.instructions:
             if instruction.does("updates") or instruction.opcode.startswith("cp.reduce."):
                 source = instruction.source
-                file, line = source[0][:2] if source else ("", instruction.line)
+                own = [place[:2] for place in source if not is_of_language(place[0])]
+                file, line = (own or [place[:2] for place in source] or [("", instruction.line)])[0]
                 yield instruction.opcode, file, line

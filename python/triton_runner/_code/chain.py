@@ -18,7 +18,8 @@ _SAME = {
     "triton_nvidia_gpu.warp_group_dot_wait",
 }  # fmt: skip
 _LEAVES = {
-    "tt.load", "tt.descriptor_load", "tt.experimental_descriptor_load", "tt.get_program_id", "tt.call",
+    "tt.load", "tt.descriptor_load", "tt.experimental_descriptor_load", "tt.descriptor_gather",
+    "tt.get_program_id", "tt.call",
     "tt.make_range", "arith.constant", "tt.atomic_rmw", "tt.atomic_cas",
 }  # fmt: skip
 DOTS = {"tt.dot", "ttng.warp_group_dot", "triton_nvidia_gpu.warp_group_dot", "tt.dot_scaled"}

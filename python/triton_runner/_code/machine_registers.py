@@ -12,14 +12,13 @@ import re
 
 from triton_runner import ptx
 from triton_runner._base import tools
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, is_of_language
 from triton_runner._code import live_ranges
 from triton_runner._code.live_ranges import SLOT
 from triton_runner._core import sass
 from triton_runner.ir import parse
 
 NVDISASM, OWN = "nvdisasm -plr", "the instructions"
-_LIBRARY = "/triton/language/"
 _ZERO = "a zero"
 _RESERVED = 1  # R1, the stack frame's address
 
@@ -205,8 +204,8 @@ class _Reader:
         """The line of Python of an instruction: the innermost that is not of Triton's own library."""
         one = self.code[i]
         made_from = self.ptx.get(one.ptx_line)
-        for file, line, _, _ in made_from.source if made_from and _LIBRARY in one.program else ():
-            if _LIBRARY not in file:
+        for file, line, _, _ in made_from.source if made_from and is_of_language(one.program) else ():
+            if not is_of_language(file):
                 return f"{file.rpartition('/')[2]}:{line}"
         return one.program.rpartition("/")[2] or "-"
 

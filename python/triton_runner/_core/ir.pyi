@@ -164,6 +164,11 @@ class Value:
 
     def rename(self, name: str) -> None: ...
 
+    def retype(self, type: str) -> None:
+        """
+        gives it another type, as text; the ops around it have to fit that in the end
+        """
+
     def replace_all_uses_with(self, other: Value) -> None: ...
 
     def __str__(self) -> str: ...

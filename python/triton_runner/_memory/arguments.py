@@ -199,10 +199,11 @@ class Arguments:
     """
 
     def __init__(self, named: list, pointed: list = ()):
-        self.named = list(named)
+        self.named, self.pointed = list(named), list(pointed)
         self._blocks: list[_Block] = []
         arrays = {
-            name: value.base if is_descriptor(value) else value for name, value in (*self.named, *pointed)
+            name: value.base if is_descriptor(value) else value
+            for name, value in (*self.named, *self.pointed)
         }
         places = {name: (array, self._add(name, array)) for name, array in arrays.items() if is_array(array)}
         order = [start for _, start in places.values()]

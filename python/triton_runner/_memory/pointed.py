@@ -26,15 +26,33 @@ def tensors(named) -> list[tuple]:
         return _found(torch, wanted) if wanted else []
 
 
+def pointers(named, found: list[tuple]) -> list[tuple]:
+    """(argument, number of its element, name) of each address in the arguments of one of these tensors; of an
+    argument that is an address itself the number is None."""
+    torch = sys.modules.get("torch")
+    by_address = {tensor.data_ptr(): name for name, tensor in found}
+    if torch is None or not found:
+        return []
+    with torch._C.DisableTorchFunction():
+        every = [*_numbers(torch, named)]
+    return [(name, number, by_address[value]) for name, number, value, _ in every if value in by_address]
+
+
 def _addresses(torch, named):
     """(name, address) of all numbers that may be addresses."""
+    for name, number, address, shape in _numbers(torch, named):
+        yield f"*{name}" if number is None else f"*{name}[{_index(number, shape)}]", address
+
+
+def _numbers(torch, named):
+    """(argument, number of its element or None, what is there, its shape) of what may be addresses."""
     for name, value in named:
         if isinstance(value, int) and value >= _LOWEST:
-            yield f"*{name}", value
+            yield name, None, value, ()
         elif _is_table(torch, value):
             for number, address in enumerate(value.detach().reshape(-1).tolist()):
                 if address >= _LOWEST:
-                    yield f"*{name}[{_index(number, tuple(value.shape))}]", address
+                    yield name, number, address, tuple(value.shape)
 
 
 def _is_table(torch, value) -> bool:

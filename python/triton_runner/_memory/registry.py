@@ -280,10 +280,26 @@ def settled():
         _settled = before
 
 
+_closed = False
+
+
+@contextlib.contextmanager
+def closed():
+    """Inside, launches reach nothing but their arguments."""
+    global _closed
+    before, _closed = _closed, True
+    try:
+        yield
+    finally:
+        _closed = before
+
+
 def resolve(address: int):
     """(start, bytes, label, writable) of the live tensor or registered block that holds an `address` found in
     memory, or None."""
     global _settled
+    if _closed:
+        return None
     block = _in_blocks(address)
     if block is None and not _settled:
         block = _without_overrides(_walk, address, _meet_tensors)

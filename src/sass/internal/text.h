@@ -86,7 +86,8 @@ struct Instruction {
   uint32_t ptx_line = 0;                 // 0: not known
   std::vector<Place> places;             // innermost first: it, and what it was inlined into
 
-  const Place* place() const { return places.empty() ? nullptr : &places.front(); }
+  // The innermost that is not of the language itself, else the innermost; null: it has none.
+  const Place* place() const;
   bool has(std::string_view mod) const {
     for (std::string_view m : mods)
       if (m == mod) return true;

@@ -16,7 +16,7 @@ base::Location in_text(const ir::Op& op, const ir::Module& module) {
 
 base::Location location_of(const ir::Op& op, const ir::Module& module) {
   if (op.loc)
-    if (const ir::Location* l = op.loc->file_location(); l && l->line > 0)
+    if (const ir::Location* l = op.loc->place(); l && l->line > 0)
       return {std::string(l->file), l->line, l->column};
   return in_text(op, module);
 }

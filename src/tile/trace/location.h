@@ -7,7 +7,7 @@
 
 namespace triton_runner::tile {
 
-// The op's innermost source line (its loc), else its place in the module's text.
+// The source line of an op that a person would look at (its loc), else its place in the module's text.
 base::Location location_of(const ir::Op& op, const ir::Module& module);
 // Its place in the module's text, for diagnostics about the artifact itself.
 base::Diagnostic diagnostic_at(const ir::Op& op, const ir::Module& module, std::string message);

@@ -126,6 +126,60 @@ def test_edits_keep_the_rest():
     module.verify()
 
 
+def test_the_place_of_an_op_in_the_language():
+    """A call of tl.sum is what a person looks at, wherever names and other calls stand around it."""
+    text = """module {
+  tt.func public @kernel(%n: i32) {
+    %a = arith.addi %n, %n : i32 loc(#named)
+    %b = arith.addi %n, %n : i32 loc(#inner)
+    %c = arith.addi %n, %n : i32 loc(#own)
+    %d = arith.addi %n, %n : i32 loc(#lost)
+    tt.return
+  }
+}
+#language = loc("/x/triton/language/standard.py":314:12)
+#gluon = loc("/x/triton/experimental/gluon/language/_core.py":7:1)
+#helper = loc("helper.py":4:11)
+#call = loc("program.py":20:9)
+#inner = loc(callsite(#language at callsite(#gluon at #call)))
+#named = loc("a"(callsite(#language at callsite(#helper at #call))))
+#own = loc(callsite(#helper at #call))
+#lost = loc(callsite(#language at #gluon))
+"""
+    ops = [op for op in ir.parse(text).walk() if op.name == "arith.addi"]
+    places = [(op.location.file.rpartition("/")[2], op.location.line, op.location.column) for op in ops]
+    assert places == [
+        ("helper.py", 4, 11), ("program.py", 20, 9), ("helper.py", 4, 11), ("standard.py", 314, 12),
+    ]  # fmt: skip
+
+
+def test_a_value_of_another_type():
+    text = """module {
+  tt.func public @kernel(%n: i32) {
+    %a = arith.constant dense<5.000000e-01> : tensor<8xf16>
+    %b = arith.addf %a, %a : tensor<8xf16>
+    %c = arith.extf %b : tensor<8xf16> to tensor<8xf32>
+    tt.return
+  }
+}
+"""
+    module = ir.parse(text)
+    ops = {op.name: op for op in module.walk()}
+    (wide,) = ops["arith.addf"].insert_before("%w = arith.constant dense<5.000000e-01> : tensor<8xf32>")
+    ops["arith.addf"].results[0].retype("tensor<8xf32>")
+    with pytest.raises(triton_runner.DiagnosticError):
+        module.verify()
+    ops["arith.constant"].results[0].retype("tensor<8xf32>")
+    for number in (0, 1):
+        ops["arith.addf"].set_operand(number, wide.results[0])
+    ops["arith.constant"].results[0].retype("tensor<8xf16>")
+    ops["arith.extf"].erase()
+    module.verify()
+    assert "%b = arith.addf %w, %w : tensor<8xf32>" in str(module)
+    with pytest.raises(triton_runner.DiagnosticError):
+        wide.results[0].retype("tensor<8xf33>")
+
+
 def test_edits_that_cannot_be():
     module = ir.parse(SMALL)
     ops = {op.name: op for op in module.walk()}

@@ -18,6 +18,8 @@ from triton_runner._kernel.cases.results import Judged
 from triton_runner._kernel.compiling.passes import Trace
 from triton_runner._kernel.compiling.passes import passes as passes_of
 from triton_runner._launch.launchers import Call, constants_of, signature
+from triton_runner._memory import pointed
+from triton_runner._memory.arguments import Arguments
 from triton_runner._memory.contents import Arrays, Pair
 from triton_runner._memory.difference import difference, tolerance
 from triton_runner._memory.files import DTYPES
@@ -45,7 +47,8 @@ def files_of(
         "level": level or compiled.level, "entry": launch.entry,
         "block": _listed(compiled.block), "cluster": _listed(compiled.cluster),
         "arguments": [case.argument(*pair, launch.arguments.views) for pair in launch.arguments.named],
-        "blocks": blocks, "trap": str(trap) if trap else None, "verdict": verdict and verdict.verdict,
+        **_behind(launch.arguments), "blocks": blocks,
+        "trap": str(trap) if trap else None, "verdict": verdict and verdict.verdict,
         "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "environment": fingerprint.taken(), "notes": notes,
     }  # fmt: skip
@@ -64,6 +67,17 @@ def files_of(
     if report:
         files |= _page(files, about, notes)
     return {"case.json": json.dumps(about, indent=2), **files}
+
+
+def _behind(arguments: Arguments) -> dict:
+    """The tensors whose addresses the arguments have, and where those stand; nothing where there are none."""
+    if not arguments.pointed:
+        return {}
+    found = pointed.pointers(arguments.named, arguments.pointed)
+    return {
+        "pointed": [case.argument(*pair, arguments.views) for pair in arguments.pointed],
+        "pointers": [{"argument": name, "element": number, "to": to} for name, number, to in found],
+    }
 
 
 def _repro() -> str:
@@ -148,7 +162,10 @@ def _otherwise(written: case.Case, run: Outcome, launch: Relaunch) -> str:
     if tensors.drawn(written.about["blocks"]):
         return ""  # it ran with other numbers
     left, odd = launch.arguments.now(), []
+    tables = {one["argument"] for one in written.about.get("pointers", ())}  # of addresses, which are others
     for name, view in run.contents.views.items():
+        if name in tables:
+            continue
         pair = Pair.of_arrays(run.arrays[name], Arrays(left)[name])
         allowed = tolerance(view.dtype)
         differences = [difference(x, y, allowed) for _, x, y in pair.differing()]

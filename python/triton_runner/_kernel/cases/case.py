@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from triton_runner._base.levels import LEVELS
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases import archive, page, tensors
 from triton_runner._kernel.lockstep import lockstep
+from triton_runner._memory import registry
 from triton_runner._memory.arguments import Arguments, View
 from triton_runner._memory.difference import difference, tolerance
 from triton_runner._memory.files import DTYPES, kind_of
@@ -70,16 +72,32 @@ class Case:
             raise self.archive.bad(f"it enters at {entry!r}, and has no text of that level")
         metadata = self.archive.json(f"artifacts/{self.name}.json")
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
-        held = Arguments(self._arguments())
+        held = self._arguments()
         return Relaunch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
 
-    def _arguments(self) -> list:
-        """(name, value) of the launch's arguments, in new memory."""
+    def _arguments(self) -> Arguments:
+        """The launch's arguments, in new memory."""
         stored = tensors.unpacked(self.archive.bytes("arguments.safetensors"))
         try:
             blocks = tensors.made(self.about["blocks"], stored, archive.limit())
-            return [(argument["name"], _value(argument, blocks)) for argument in self.about["arguments"]]
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            named = {one["name"]: _value(one, blocks) for one in self.about["arguments"]}
+            behind = {one["name"]: one for one in self.about.get("pointed", ())}
+            starts = [block.__array_interface__["data"][0] for block in blocks]
+            tables = {one["name"]: one for one in self.about["arguments"]}
+            for pointer in self.about.get("pointers", ()):
+                name, element, to = pointer["argument"], pointer["element"], _view(behind[pointer["to"]])
+                if element is None:
+                    named[name] = starts[to.block] + to.offset
+                else:
+                    table = _view(tables[name]).of(blocks[_view(tables[name]).block])
+                    table[numpy.unravel_index(int(element), table.shape)] = starts[to.block] + to.offset
+            pointed = [(name, _value(one, blocks)) for name, one in behind.items()]
+            held = Arguments([*named.items()], pointed)
+            for number in {int(one["block"]) for one in behind.values()}:
+                registry.register_memory(starts[number], blocks[number].nbytes, "memory of the case")
+                weakref.finalize(held, registry.register_memory, starts[number], 0)
+            return held
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
 
     def run(self, level: str = "", **settings) -> Outcome:
@@ -223,17 +241,22 @@ def _value(argument: dict, blocks: list):
             theirs: numpy.dtype(theirs) for theirs, _ in DTYPES.values() if theirs in numpy.sctypeDict
         }
         return numpy_types[dtype].type(value) if dtype in numpy_types else value
+    view = _view(argument)
+    array = view.passed(blocks[view.block])
+    if kind == "descriptor":
+        fields = {f: argument["descriptor"][f] for f in _DESCRIPTOR if f in argument["descriptor"]}
+        return SimpleNamespace(base=array, **fields)
+    return array
+
+
+def _view(argument: dict) -> View:
     view = View(
         int(argument["block"]), int(argument["offset"]), argument["dtype"],
         tuple(map(int, argument["shape"])), tuple(map(int, argument["strides"])),
     )  # fmt: skip
     if view.block < 0 or view.offset < 0:
         raise ValueError(f"argument {argument['name']!r} lies outside of its memory")
-    array = view.passed(blocks[view.block])
-    if kind == "descriptor":
-        fields = {f: argument["descriptor"][f] for f in _DESCRIPTOR if f in argument["descriptor"]}
-        return SimpleNamespace(base=array, **fields)
-    return array
+    return view
 
 
 def _axes(value):

@@ -20,7 +20,7 @@ from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, levels_of
 from triton_runner._code import atomics, rounding
-from triton_runner._kernel.cases import copies, reach, severity
+from triton_runner._kernel.cases import copies, masks, reach, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
 from triton_runner._kernel.cases.results import Bits, Judged, NotRun, Ran
 from triton_runner._kernel.compiling import failures
@@ -172,6 +172,9 @@ class Judging:
                 self.findings.trap("oob" if run.trap.kind == "out of bounds" else "trap", run)
             elif run is not None:
                 self.plain[level] = run
+        for number, finding in enumerate(self.findings):
+            if finding.check == "oob" and (said := masks.line(self.launch, finding)):
+                self.findings[number] = finding.saying(said)
 
     def other_orders(self) -> None:
         """Runs programs, and the atomics inside them, in other orders. What changes is noise of the
@@ -187,8 +190,8 @@ class Judging:
                         _, _, levels = changed.setdefault(difference.argument, (difference, run.how, []))
                         levels += [level] * (level not in levels)
                 self._add_noise(plain, run)
-        lines = atomics.lines(self.launch) if changed else []
         for difference, how, levels in changed.values():
+            lines = atomics.lines(self.launch, difference.argument)
             self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
     def all_checks(self) -> None:

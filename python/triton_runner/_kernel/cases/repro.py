@@ -114,6 +114,13 @@ def main():
 
     function, memory = getattr(module, ABOUT["python"]), blocks()
     arguments = {one["name"]: argument(one, memory) for one in ABOUT["arguments"]}
+    behind = {one["name"]: argument(one, memory) for one in ABOUT.get("pointed", ())}
+    for pointer in ABOUT.get("pointers", ()):
+        name, element, address = pointer["argument"], pointer["element"], behind[pointer["to"]].data_ptr()
+        if element is None:
+            arguments[name] = address
+        else:
+            arguments[name].view(-1)[element] = address
     constants = {name: constant(value) for name, value in ABOUT["constants"].items()}
     function[tuple(ABOUT["grid"])](**arguments, **constants, **ABOUT["options"])
     if on_gpu():
@@ -122,7 +129,8 @@ def main():
     if any(block.get("generator", {}).get("kind") not in (None, "repeat") for block in ABOUT["blocks"]):
         expected = {}  # torch draws other numbers than those of which this was computed
     for name, data in expected.items():
-        got = arguments[name] if hasattr(arguments[name], "view") else arguments[name].base
+        given = {**arguments, **behind}[name]
+        got = given if hasattr(given, "view") else given.base
         got = got.cpu().contiguous()
         expectation = data.view(got.dtype).view(got.shape)
         a, b = expectation.double(), got.double()

@@ -45,6 +45,15 @@ class Bits:
 
 
 @dataclasses.dataclass(frozen=True)
+class Change:
+    """A change of the kernel that would make the result what it is compared with: a hint at its line."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Finding:
     """Something that is wrong or may be. text: the whole report; the reference describes the other fields."""
 
@@ -73,6 +82,7 @@ class Finding:
     cause: str | None = None
     copies: list[dict] | None = None
     diverged: dict | None = None
+    changes: list[Change] | None = None
 
     @property
     def is_fault(self) -> bool:

@@ -14,8 +14,7 @@ from triton_runner import _settings
 from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._code.carried import CARRYING, carried_to
-from triton_runner._code.walk import reached
+from triton_runner._code.slices import arguments_of
 from triton_runner._core import ir, probe
 from triton_runner._kernel.dumps import boxes, session
 from triton_runner._launch.launchers import Call, observing
@@ -40,7 +39,7 @@ class Access:
 
     @property
     def reads(self) -> bool:
-        return self.op.name in (*READS, *boxes.LOADS)
+        return self.op.name in (*READS, *boxes.READS)
 
     @property
     def writes(self) -> bool:
@@ -79,7 +78,7 @@ class Accesses:
         """The ops that write to an argument, as far as the text shows it."""
         ops = [*self._ops, *(box.op for box in self._boxes)]
         writing = (*WRITES, *boxes.STORES)
-        return [op for op in ops if op.name in writing and argument in _arguments_of(op.operands[0])]
+        return [op for op in ops if op.name in writing and argument in arguments_of(op.operands[0])]
 
     def recorded(self) -> list[str]:
         """The values that tell what is accessed."""
@@ -106,10 +105,10 @@ class Accesses:
         for row, (program, turn) in enumerate(executions(moments)):
 
             def number_of(value, program=program, turn=turn):
-                if isinstance(value, int):
+                if isinstance(value, (int, numpy.ndarray)):
                     return value
                 found = at_execution(records[value], rows[value], program, turn)
-                return None if found is None else int(found)
+                return None if found is None else found if found.shape else int(found)
 
             touched = box.touched(number_of)
             if touched is not None:
@@ -213,18 +212,6 @@ class Elements:
 
     def index(self, number: int) -> tuple:
         return tuple(map(int, numpy.unravel_index(number, self.shape))) if self.shape else ()
-
-
-def _arguments_of(pointer) -> set[str]:
-    """The arguments of the kernel that a pointer may be computed from."""
-
-    def before(value):
-        if value.op is None or value.op.name in CARRYING:
-            return [*carried_to(value)]
-        return [one for one in value.op.operands if "ptr" in str(one.type) or "tensordesc" in str(one.type)]
-
-    ends = (value for value in reached([pointer], before) if value.op is None)
-    return {getattr(value.location, "name", "") or value.name.removeprefix("%") for value in ends}
 
 
 def places(ops) -> str:

@@ -1,5 +1,6 @@
-"""Finds which elements a load or store through a tensor descriptor touches: the descriptor is made in the
-kernel, or is an argument that the host made, and what it was made of is recorded with the offsets."""
+"""Finds which elements an access through a tensor descriptor touches, a box of them or rows: the descriptor
+is made in the kernel, or is an argument that the host made, and what it was made of is recorded with the
+offsets."""
 
 from __future__ import annotations
 
@@ -10,8 +11,11 @@ import numpy
 
 from triton_runner._memory.arguments import is_descriptor
 
-LOADS = ("tt.descriptor_load",)
-STORES = ("tt.descriptor_store",)
+_GATHER, _SCATTER = "tt.descriptor_gather", "tt.descriptor_scatter"
+_REDUCE = "tt.descriptor_reduce"
+LOADS = ("tt.descriptor_load", _GATHER)
+STORES = ("tt.descriptor_store", _REDUCE, _SCATTER)
+READS = (*LOADS, _REDUCE)  # what is there is part of the result
 _MAKES = "tt.make_tensor_descriptor"
 
 
@@ -37,34 +41,41 @@ class Box:
     def values(self) -> list:
         """The values of the IR that decide which elements are touched."""
         every = [self.moment, self.of.base, *self.of.shape, *self.of.strides, *self.offsets]
-        return [value for value in every if not isinstance(value, int)]
+        return [value for value in every if not _is_known(value)]
 
     def touched(self, number) -> tuple[numpy.ndarray, numpy.ndarray] | None:
-        """(addresses, which of them are inside of the descriptor's shape). number(value): in an execution."""
+        """(addresses, which of them are inside of the descriptor's shape). number(value): in an execution; of
+        a value that has many, all of them."""
         described = self.op.operands[0].type
-        block = described.shape or described.element.shape
+        block = [*(described.shape or described.element.shape)]
         at, inside = number(self.of.base), numpy.ones((), bool)
         described_by = self.of.shape, self.of.strides, self.offsets
         parts = [[number(value) for value in values] for values in described_by]
-        if at is None or any(None in part or len(part) != len(block) for part in parts):
+        if at is None or any(one is None for part in parts for one in part):
             return None
+        if any(len(part) != len(block) for part in parts):
+            return None
+        if self.op.name in (_GATHER, _SCATTER):  # of one row each
+            block[0] = 1
         for axis, (count, size, stride, offset) in enumerate(zip(block, *parts, strict=True)):
-            index = offset + numpy.arange(count).reshape([-1 if i == axis else 1 for i in range(len(block))])
+            along = [-1 if i == axis else 1 for i in range(len(block))]
+            index = (numpy.asarray(offset).reshape(-1, 1) + numpy.arange(count)).reshape(along)
             inside = inside & (index >= 0) & (index < size)
             at = at + index * stride * _bytes_of(self._value.type)
         return at.reshape(self._value.type.shape), inside.reshape(self._value.type.shape)
 
     @property
     def _value(self):
-        return self.op.results[0] if self.op.name in LOADS else self.op.operands[1]
+        return self.op.results[0] if self.op.name in LOADS else self.op.group("src")[0]
 
 
 def box_of(op, arguments: dict) -> Box | None:
     """The box of an op; None where it does not show which descriptor it has. arguments: of the launch."""
     of = descriptor_of(op.operands[0], arguments)
-    offsets = [_number_or_value(one) for one in op.group("indices")]
-    there = [one for one in offsets if not isinstance(one, int) and _block_of(one) == op.block]
-    moment = there[0] if there else op.results[0] if op.name in LOADS else op.operands[1]
+    groups = ("x_offsets", "y_offset") if op.name in (_GATHER, _SCATTER) else ("indices",)
+    offsets = [_number_or_value(one) for name in groups for one in op.group(name)]
+    there = [one for one in offsets if not _is_known(one) and _block_of(one) == op.block]
+    moment = there[0] if there else op.results[0] if op.name in LOADS else op.group("src")[0]
     return Box(op, of, offsets, moment) if of is not None else None
 
 
@@ -86,9 +97,22 @@ def _block_of(value):
 
 
 def _number_or_value(value):
-    """The number that a constant is; else the value."""
-    is_constant = value.op is not None and value.op.name == "arith.constant"
-    return int(value.op.attr("value").value) if is_constant else value
+    """The number that a constant is, or the numbers; else the value."""
+    if value.op is None or value.op.name != "arith.constant" or value.op.attr("value").value is None:
+        return value
+    number = int(value.op.attr("value").value)
+    return numpy.full(value.type.shape, number) if value.type.shape else number
+
+
+def _is_known(value) -> bool:
+    return isinstance(value, (int, numpy.ndarray))
+
+
+def stored_by(op):
+    """The value that an op stores."""
+    if op.name in STORES:
+        return op.group("src")[0]
+    return op.operands[2 if op.name == "tt.atomic_cas" else 1]
 
 
 def _bytes_of(type_) -> int:

@@ -9,13 +9,12 @@ import os
 import re
 
 from triton_runner._base import tools
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import fail, is_of_language
 from triton_runner._base.markers import BREAKPOINT
 from triton_runner._core import ir, probe
 from triton_runner.verbs.debug.results import Frame
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LIBRARY = "triton/language/"  # tl.sum and its like: a step goes over them
 
 
 @functools.lru_cache(maxsize=64)
@@ -79,7 +78,7 @@ class Places:
         self.lines = [[self.number(frame) for frame in reversed(frames)] for frames in self.frames]
 
     def _frames(self, place) -> list[Frame]:
-        lines = [line for line in place.lines if _LIBRARY not in line[0]] or place.lines
+        lines = [line for line in place.lines if not is_of_language(line[0])] or place.lines
         return [Frame(function_at(f, n) or place.function, f, n, c) for f, n, c in lines]
 
     def number(self, frame: Frame) -> int:

@@ -109,8 +109,9 @@ class Comparisons:
             return result
         name = getattr(function, "__name__", "")
         numbers = self._numbers(args) | self._numbers(kwargs)
+        numbers = numbers.union(*self._log[before:])  # launches within it, which autograd makes
         if name == "backward":
-            self._gradients |= numbers.union(*self._log[before:])
+            self._gradients |= numbers
         elif name == "__get__" and self._gradients and args and _is_gradient(args[0], result):
             self._mark(result, self._gradients)
         elif numbers:

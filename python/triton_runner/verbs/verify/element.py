@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy
 
 from triton_runner._base.ci_files import shown_path
-from triton_runner._base.errors import is_of_library
 from triton_runner._code.chain import DOTS, REDUCTIONS, Node, sources
 from triton_runner._code.walk import reached
 from triton_runner._kernel.dumps import accesses, boxes
@@ -18,6 +17,7 @@ _FEW = 4  # numbers that are listed in place of a range
 _NARROW = ("f16", "bf16")
 _MADE_BY = {"arith.truncf", "arith.sitofp", "arith.uitofp"}  # conversions that may round
 _CONVERSIONS = {*_MADE_BY, "arith.extf", "arith.extsi", "arith.extui", "tt.fp_to_fp", "tt.bitcast"}
+_ADDS = ("tt.atomic_rmw", "tt.descriptor_reduce")
 _LOOPS = ("scf.for", "scf.while")
 
 
@@ -35,9 +35,12 @@ class Report:
         mine = [one for one in self._writes if (one.addresses[one.active] == address).any()]
         if not mine:
             share = self._share(output, self._writes)
-            return [f"no program of {self._launch.kernel} writes it; {share}", *self._unread(output)]
+            return [
+                f"no program of {self._launch.kernel} writes it; {share}".removesuffix("; "),
+                *self._unread(output),
+            ]
         last = mine[-1]
-        adding = [one for one in mine if one.op == last.op] if last.op.name == "tt.atomic_rmw" else [last]
+        adding = [one for one in mine if one.op == last.op] if last.op.name in _ADDS else [last]
         nodes = [(one, _nodes(one, address)) for one in adding]
         lines = [f"{last.place}, writes it{_steps(nodes[-1][1])}"]
         if len(adding) > 1:
@@ -85,7 +88,7 @@ class Report:
                 for read in by_op.get((op, write.program), []):
                     if _is_before(read, write, carrying):
                         found.setdefault(op, []).append((read, _selected(read, parts), write))
-        ops = sorted(found, key=lambda op: _location(op).line)
+        ops = sorted(found, key=lambda op: op.location.line)
         for op in ops[:_LOADS]:
             yield self._of_load(op, found[op])
         if len(ops) > _LOADS:
@@ -147,7 +150,7 @@ class Report:
 
 def _nodes(write: Access, address: int) -> list[Node]:
     """Finds the values that one element that a program writes is made of."""
-    value = write.op.operands[2 if write.op.name == "tt.atomic_cas" else 1]
+    value = boxes.stored_by(write.op)
     at = numpy.argwhere(write.active & (write.addresses == address))
     part = tuple(at[-1].tolist()) if len(at) else ()
     shape = tuple(value.type.shape or ())
@@ -156,7 +159,7 @@ def _nodes(write: Access, address: int) -> list[Node]:
 
 def made_of(op) -> str:
     """The steps by which what a store writes is made."""
-    value = op.operands[1]
+    value = boxes.stored_by(op)
     return _steps(_chain(value, (None,) * len(value.type.shape or ())))
 
 
@@ -278,7 +281,7 @@ def _number(text: str) -> str:
 def _steps(nodes: list[Node]) -> str:
     """The reductions and products that a value is made of, the last first."""
     ops = {one.op for one in nodes if one.op is not None}
-    steps = dict.fromkeys(map(_step, sorted(ops, key=lambda op: -_location(op).line)))
+    steps = dict.fromkeys(map(_step, sorted(ops, key=lambda op: -op.location.line)))
     steps.pop("", None)
     return f"; it is made of {', '.join([*steps][:_SHOWN])}" if steps else ""
 
@@ -309,13 +312,5 @@ def _is_narrowing(op) -> bool:
     )
 
 
-def _location(op):
-    """The line of the program that an op is of: functions of Triton are called there."""
-    location = op.location
-    while is_of_library(location.file) and location.caller is not None:
-        location = location.caller
-    return location
-
-
 def _place(op) -> str:
-    return f"{shown_path(_location(op).file)}:{_location(op).line}"
+    return f"{shown_path(op.location.file)}:{op.location.line}"

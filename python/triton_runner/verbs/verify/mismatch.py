@@ -8,18 +8,25 @@ arguments no program reads: a wrong axis, a grid that is too small, a loop that 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import weakref
 
 import numpy
 
-from triton_runner._artifact.relaunch import of_call, pointed
+from triton_runner._artifact.relaunch import Relaunch, of_call, pointed
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._kernel.dumps import accesses
 from triton_runner._kernel.dumps.accesses import Elements
 from triton_runner._launch.launchers import Call
-from triton_runner._memory.arguments import host, is_descriptor
+from triton_runner._memory import uninit
+from triton_runner._memory.arguments import Arguments, host, is_descriptor
+from triton_runner._memory.arrays import ArrayArgument
+from triton_runner._memory.difference import tolerance
+from triton_runner._memory.torch_modes import without_modes
 from triton_runner.verbs.verify import patterns
+from triton_runner.verbs.verify.changes.search import Goal, Search, sums
+from triton_runner.verbs.verify.changes.search import lines as lines_of
 from triton_runner.verbs.verify.element import Report, made_of
 
 COMPARE = ("equal", "allclose", "isclose")
@@ -30,28 +37,43 @@ _MOST_BYTES = 1 << 28  # of the records of a launch
 _MOST_ELEMENTS = 1 << 20  # of an argument
 _SECONDS = 20.0
 _KEPT_BYTES = 1 << 24  # of memory that the program itself may have given back
+_COPIED_BYTES = 1 << 26  # of arguments as they were before launches
+_COPIED_IN_ALL = 1 << 31  # of the same, in the whole program
+_HELD = 4  # comparisons that hold, and have to go on holding
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """The place where two tensors differ, the first of which depends on these launches. is_compared: a
     function that compares saw them; else they were subtracted, and it is where they differ most. got, want:
-    the tensors; address: of the element in the first; is_measured: the program takes the size of their
-    difference."""
+    the tensors; address: of the element in the first, steps: of its axes in bytes; rtol, atol: what they may
+    differ by, None where nobody says; is_measured: the program takes the size of their difference; holds: no
+    element differs."""
 
     numbers: frozenset
     index: tuple
     got: numpy.ndarray
     want: numpy.ndarray
     address: int
+    steps: tuple
+    rtol: float | None
+    atol: float | None
     text: str
     is_compared: bool
     is_measured: bool = False
+    holds: bool = False
+
+    @property
+    def addresses(self) -> numpy.ndarray:
+        """The addresses of all elements of the first tensor."""
+        index = numpy.indices(self.got.shape).reshape(self.got.ndim, self.got.size)
+        first = self.address - sum(i * step for i, step in zip(self.index, self.steps, strict=True))
+        return first + numpy.array(self.steps, numpy.int64) @ index
 
 
 def difference(name: str, args, numbers: frozenset, options: dict) -> Difference | None:
-    """Returns where the tensors differ that a function of torch compares, or subtracts; None where they do
-    not. The first of them depends on launches."""
+    """Returns where the tensors differ that a function of torch compares, or subtracts; None where they
+    cannot be compared, or do not differ and are only subtracted. The first of them depends on launches."""
     import torch
 
     if len(args) < 2 or not all(isinstance(one, torch.Tensor) for one in args[:2]):
@@ -63,12 +85,14 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     with torch._C.DisableTorchFunction():
         first, steps = args[0].data_ptr(), [step * args[0].element_size() for step in args[0].stride()]
     with numpy.errstate(all="ignore"):
+        allowed: dict = {} if name in COMPARE else {"rtol": None, "atol": None}
         if name in ("allclose", "isclose"):
             tolerances = dict(zip(("rtol", "atol", "equal_nan"), args[2:], strict=False)) | options
-            where = ~numpy.isclose(got, want, **{"rtol": 1e-5, "atol": 1e-8, **tolerances})
+            allowed = {"rtol": 1e-5, "atol": 1e-8, **tolerances}
+            where = ~numpy.isclose(got, want, **allowed)
         else:
             where = got != want
-        if not where.any():
+        if not where.any() and name not in COMPARE:
             return None
         distance = numpy.nan_to_num(numpy.abs(got - want), nan=math.inf) * where
     at = numpy.argmax(where) if name in COMPARE else numpy.argmax(distance)
@@ -77,7 +101,11 @@ def difference(name: str, args, numbers: frozenset, options: dict) -> Difference
     if name in COMPARE:
         text += f"; {int(where.sum()):,} of {count:,} elements differ"
     address = first + sum(i * step for i, step in zip(index, steps, strict=True))
-    return Difference(numbers, index, got, want, address, text, name in COMPARE)
+    rtol, atol = allowed.get("rtol", 0.0), allowed.get("atol", 0.0)
+    return Difference(
+        numbers, index, got, want, address, tuple(steps), rtol, atol, text, name in COMPARE,
+        holds=not where.any(),
+    )  # fmt: skip
 
 
 class Mismatch:
@@ -86,18 +114,35 @@ class Mismatch:
     def __init__(self):
         self._launches: dict[int, _Remembered] = {}
         self._last: Difference | None = None
+        self._held: list[Difference] = []  # the last comparisons that hold
+        self._copied = 0  # bytes so far
 
-    def launched(self, number: int, call: Call, written) -> None:
+    def before(self, number: int, call: Call) -> Arguments | None:
+        """Copies of the arguments of a launch that is about to run; None where they take too much."""
+        known = self._launches.get(number)
+        left = _COPIED_BYTES - sum(one.copied for one in self._launches.values() if one is not known)
+        return copies_of(call, min(left, _COPIED_IN_ALL - self._copied))
+
+    def launched(self, number: int, call: Call, written, before: Arguments | None = None) -> None:
+        """A launch has run. before: copies of its arguments, as they were."""
         self._launches.pop(number, None)
         left = _KEPT_BYTES - sum(one.kept for one in self._launches.values())
-        self._launches[number] = _Remembered(call, written, left)
+        self._launches[number] = _Remembered(call, written, left, before)
+        self._copied += self._launches[number].copied
 
     def compared(self, name: str, args, numbers: frozenset, options: dict) -> None:
         """A function of torch compares or subtracts tensors, one of which depends on launches, or takes the
         size of such a difference."""
         if name in _MEASURE and self._last is not None and _is_difference(args[0], self._last):
             self._last = dataclasses.replace(self._last, is_measured=True)
-        if name not in (*COMPARE, *_SUBTRACT) or (found := difference(name, args, numbers, options)) is None:
+        if name not in (*COMPARE, *_SUBTRACT):
+            return
+        with uninit.paused():  # to look at a result is no use of it
+            found = difference(name, args, numbers, options)
+        if found is None:
+            return
+        if found.holds:
+            self._held = [*self._held[1 - _HELD :], found]
             return
         last = self._last  # what a message says of a comparison comes after it
         if found.is_compared or last is None or not last.is_compared or last.numbers != numbers:
@@ -108,7 +153,7 @@ class Mismatch:
         of = [one for one in self._launches.values() if one.kernel == kernel]
         return accesses.places(of[-1].stores(argument)) if of else ""
 
-    def measured(self) -> list[str]:
+    def measured(self, say=None) -> list[str]:
         """Lines on the element where the program measures how far its result is from another tensor, and that
         is farther than rounding."""
         last = self._last
@@ -116,10 +161,11 @@ class Mismatch:
             return []
         with numpy.errstate(all="ignore"):
             apart, size = numpy.abs(last.got - last.want).max(), numpy.abs(last.want).max()
-        return [] if apart <= _FAR * size else self.explained()
+        return [] if apart <= _FAR * size else self.explained(say)
 
-    def explained(self) -> list[str]:
-        """Lines on the element, while the program's tensors are still there."""
+    def explained(self, say=None) -> list[str]:
+        """Lines on the element, while the program's tensors are still there. say: told what is being done
+        where a change of the kernel is looked for that makes the result agree; None: none is."""
         last = self._last
         if last is None:
             return []
@@ -129,19 +175,37 @@ class Mismatch:
                 for number in numbers:
                     before = [self._launches[n] for n in numbers if n < number]
                     if (at := find(self._launches[number], last)) is not None:
-                        return self._launches[number].explained(last, *at, before)
+                        lines = self._launches[number].explained(last, *at, before)
+                        return lines + (self._changes(numbers, say) if say is not None else [])
         except (KernelTrap, DiagnosticError):  # a launch that is not the same again
             pass
         except Exception as error:  # the verdict does not depend on what explains it
             return [f"the element cannot be followed: {type(error).__name__}: {error}"]
         return []
 
+    def _changes(self, numbers: list[int], say) -> list[str]:
+        """Lines on changes of a launch's kernel that make the last comparison hold, and no other fail.
+        numbers: of the launches that it depends on, the last first."""
+        found = ((self._launches[n], self._launches[n].goal(self._last)) for n in numbers)
+        launch, first = next((one for one in found if one[1] is not None), (None, None))
+        before = launch.before() if launch is not None else None
+        if before is None or before.entry != "ttir":
+            return []
+        goals = [first, *(launch.goal(one) for one in self._held)]
+        search = Search(before, [one for one in goals if one is not None], say)
+        try:
+            with without_modes():
+                return [f"  {line}" for line in lines_of(search.found())]
+        except Exception as error:  # a hint is no more than that
+            return [f"  no change of the kernel was looked for: {type(error).__name__}: {error}"]
+
 
 class _Remembered:
     """A launch that can be made again for as long as its arguments are there. written: the names of those
-    that it writes; left: how many bytes of arguments may be kept, which the program may have given back."""
+    that it writes; left: how many bytes of arguments may be kept, which the program may have given back;
+    before: copies of its arguments, as they were."""
 
-    def __init__(self, call: Call, written, left: int):
+    def __init__(self, call: Call, written, left: int, before: Arguments | None = None):
         self._call = dataclasses.replace(
             call, again=_nothing, args=(), pairs=list, hooks=()
         )  # which all hold arguments
@@ -151,11 +215,61 @@ class _Remembered:
         self.kept = size if size <= left else 0
         self._named = [(name, _reference(value, bool(self.kept))) for name, value in call.named]
         self._pointed = [(name, _reference(value, True)) for name, value in addressed if self.kept]
-        self._written = written
+        self._written, self._before = written, before
+
+    @property
+    def copied(self) -> int:
+        """How many bytes its copies take."""
+        return self._before.nbytes if self._before is not None else 0
+
+    def before(self) -> Relaunch | None:
+        """The launch with copies of its arguments, as they were."""
+        if self._before is None:
+            return None
+        call = dataclasses.replace(self._call, pairs=lambda: self._before.named)
+        return dataclasses.replace(of_call(call, []), arguments=self._before)
+
+    def goal(self, of: Difference) -> Goal | None:
+        """The argument whose elements were compared, with what they were compared with; None where it cannot
+        be told."""
+        there = self._elements()
+        for name, elements in there.items():
+            if name in self._outputs and elements.holds(of.address):
+                numbers = elements.numbers(of.addresses)
+                return self._goal(name, numbers, of) if (numbers >= 0).all() else None
+        values = {name: _tensor(value) for name, value in self._named_now()}
+        for name in there:
+            is_same = name in self._written and values.get(name) is not None
+            if is_same and values[name].numel() == of.got.size and _holds(values[name], of.got, 1e-2):
+                return self._goal(name, numpy.arange(of.got.size), of)
+        for name in there:
+            if name in self._written and values.get(name) is not None:
+                array = _numbers_of(values[name])
+                for summed in [
+                    (axis, is_mean) for axis in range(-1, array.ndim) for is_mean in (False, True)
+                ]:
+                    got = sums(array, *summed) if array.size > of.got.size else None
+                    if got is not None and got.shape == of.got.shape and numpy.allclose(got, of.got, 1e-3):
+                        return dataclasses.replace(
+                            self._goal(name, numpy.arange(got.size), of), summed=summed
+                        )
+        return None
+
+    def _goal(self, name: str, numbers: numpy.ndarray, of: Difference) -> Goal:
+        want, rtol, atol = of.want.reshape(-1), of.rtol, of.atol
+        if rtol is None or atol is None:
+            size = numpy.abs(want[numpy.isfinite(want)]).max(initial=0.0)
+            rtol, atol = 0.0, size * tolerance(self._before.views[name].dtype if self._before else "f32")
+        return Goal(name, numbers, of.got.reshape(-1), want, rtol, atol)
 
     @property
     def kernel(self) -> str:
         return self._call.name
+
+    @functools.cached_property
+    def _outputs(self) -> set[str]:
+        """The arguments that it writes, or whose stores no program came to."""
+        return {*self._written, *(name for name, _ in self._named if self.stores(name))}
 
     def stores(self, argument: str) -> list:
         text = (getattr(self._call.kernel, "asm", None) or {}).get("ttir")
@@ -179,7 +293,7 @@ class _Remembered:
     def element(self, last: Difference) -> tuple | None:
         """(argument, number) of the element that was compared: of an argument that the launch writes, or of a
         copy of that."""
-        mine = {name: of for name, of in self._elements().items() if name in self._written}
+        mine = {name: of for name, of in self._elements().items() if name in self._outputs}
         for name, of in mine.items():
             if of.holds(last.address) and (number := of.number(last.address)) is not None:
                 return name, number
@@ -265,9 +379,30 @@ def _reference(value, is_kept: bool):
     return lambda: weak() if weak() is not None else _GONE
 
 
-def _holds(tensor, values: numpy.ndarray) -> bool:
-    """Whether a tensor has these values, in the order of its shape."""
-    return numpy.array_equal(_numbers_of(tensor).reshape(-1), values.reshape(-1), equal_nan=True)
+def _holds(tensor, values: numpy.ndarray, apart: float = 0.0) -> bool:
+    """Whether a tensor has these values, in the order of its shape. apart: how far they may be, relative."""
+    mine, values = _numbers_of(tensor).reshape(-1), values.reshape(-1)
+    if not apart:
+        return numpy.array_equal(mine, values, equal_nan=True)
+    return numpy.allclose(mine, values, rtol=apart, atol=0.0, equal_nan=True)
+
+
+def copies_of(call: Call, most: int) -> Arguments | None:
+    """Copies of the arguments that a launch is about to have; None where they take more bytes, are not on the
+    CPU, or where the launch follows pointers in memory."""
+    try:
+        if pointed(call):
+            return None
+        own = [
+            (name, value.base if isinstance(value, ArrayArgument) else value) for name, value in call.named
+        ]
+        arguments = Arguments(own)
+        if arguments.nbytes > most or not arguments.is_on("cpu"):
+            return None
+        with without_modes():
+            return arguments.copied()
+    except Exception:  # the program goes on, which is not at fault
+        return None
 
 
 def _numbers_of(tensor) -> numpy.ndarray:

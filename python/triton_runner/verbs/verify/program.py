@@ -140,7 +140,7 @@ class Judging:
             )
             found = uninit.finish()
             if ended.status == 0:
-                self._differs = self._mismatch.measured()
+                self._differs = self._mismatch.measured(self._say_of_changes)
         self._selection.judged = unwritten.added(
             self._selection.judged, found, self._how.strict, self._mismatch.stores
         )
@@ -158,8 +158,14 @@ class Judging:
         """The program is about to end by an exception, its tensors are still there."""
         lines = failures.explained(error)
         if not lines and isinstance(error, (AssertionError, SystemExit)):
-            self._differs = self._mismatch.explained()
+            self._differs = self._mismatch.explained(self._say_of_changes)
         return lines
+
+    @property
+    def _say_of_changes(self):
+        """Tells of the search for a change that makes the result agree; None where a check found a fault."""
+        judged = self._selection.judged
+        return None if any(one.is_fault for each in judged for one in each.findings) else self._how.say
 
     def _judged(self, call: Call) -> Judged:
         self._told(call.name)
@@ -178,11 +184,12 @@ class Judging:
             return go()
         with uninit.paused():
             number = self._selection.see(call)
+            before = None if number is None else self._mismatch.before(number, call)
         go()
         if number is not None:
             judged = self._selection.judged[number]
             follow(self._comparisons, judged, call, number)
-            self._mismatch.launched(number, call, judged.written)
+            self._mismatch.launched(number, call, judged.written, before)
 
 
 def unfinished(name: str, told: list, status: int, signal: str, strict: bool) -> Verdict:

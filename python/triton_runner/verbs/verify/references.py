@@ -39,12 +39,14 @@ class Expected:
 class Reference:
     """A function to compare with. find(): gives it, when the first launch is judged: the program may define
     it. lacking: kernels that lack one of its parameters, with that; left_alone: arguments that kernels write
-    and it does not take; is_used: whether it was compared with; error: why it cannot be found."""
+    and it does not take; searched: kernels of which a change was looked for that makes the result agree;
+    is_used: whether it was compared with; error: why it cannot be found."""
 
     def __init__(self, name: str, find: Callable):
         self.name, self._find = name, find
         self.lacking: dict[str, str] = {}
         self.left_alone: list[str] = []
+        self.searched: set[str] = set()
         self.is_used = False
         self.error: DiagnosticError | None = None
 

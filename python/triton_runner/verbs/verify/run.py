@@ -13,7 +13,7 @@ from collections.abc import Callable
 from triton_runner import _settings
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.loading import load
-from triton_runner._artifact.relaunch import of_call, pointed
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import levels_of
 from triton_runner._base.typed import as_json
@@ -33,6 +33,7 @@ from triton_runner._pretend.running import CRASHES, Ended
 from triton_runner._settings import devices
 from triton_runner._worker.spelling import option
 from triton_runner.verbs.verify import references
+from triton_runner.verbs.verify.changes import search
 
 _nothing = lambda text: None  # noqa: E731
 _UNCHECKED = (
@@ -208,7 +209,9 @@ class Verdict:
             for one in self.judged for finding in one.findings if finding.is_fault
         )  # fmt: skip
         if faults:
-            return [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
+            lines = [f"fault: {what}" + (f" ({n} times)" if n > 1 else "") for what, n in faults.items()]
+            is_unwritten = all(what.startswith("uninit in") for what in faults)
+            return [*lines, *(self.program.differs if is_unwritten and self.program is not None else ())]
         if any(one.verdict not in ("right", NO_FAULT) for one in self.judged):
             return [*self.program.differs]
         same = "every level gives the same, and no check finds a fault"
@@ -238,16 +241,34 @@ class Judge:
 
     def of_call(self, call: Call) -> Judged:
         """The verdict on a launch that is about to run."""
-        return self.of_launch(
-            of_call(call, pointed(call)), launchers.constants_of(getattr(call.kernel, "src", None))
-        )
+        return self.of_launch(of_call(call), launchers.constants_of(getattr(call.kernel, "src", None)))
 
     def of_launch(self, launch, constants=None) -> Judged:
         """The verdict on a launch. constants: of its kernel, by parameter."""
         expected = [reference.of(launch, constants or {}) for reference in self.references]
-        return judge.judge(
-            launch, self.checks, self.strict, self.say, self.assembled, self.costs, [*filter(None, expected)]
-        )
+        expected = [*filter(None, expected)]
+        judged = judge.judge(launch, self.checks, self.strict, self.say, self.assembled, self.costs, expected)
+        for one in expected:
+            judged = _with_changes(judged, launch, one, self.say)
+        return judged
+
+
+def _with_changes(judged: Judged, launch, expected: references.Expected, say: Callable) -> Judged:
+    """The same verdict, with changes of the kernel that make it leave what a reference leaves: where nothing
+    else is at fault, and of each kernel once."""
+    faults = [finding for finding in judged.findings if finding.is_fault]
+    if not faults or any(finding.check != "reference" for finding in faults):
+        return judged
+    if judged.kernel in expected.reference.searched:
+        return judged
+    expected.reference.searched.add(judged.kernel)
+    wanted = {name: array for name, array in expected.arrays.items() if name in judged.written}
+    found = search.of_reference(launch, wanted, faults[0].argument, say)
+    if not found:
+        return judged
+    said = faults[0].saying("\n".join(search.lines(found)), changes=search.changes(found))
+    findings = [said if finding is faults[0] else finding for finding in judged.findings]
+    return dataclasses.replace(judged, findings=findings)
 
 
 def _judged_at(one: Judged) -> str:

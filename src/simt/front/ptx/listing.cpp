@@ -65,7 +65,7 @@ class PtxListing final : public Listing {
     return std::string(module_->text().substr(of(s).offset, of(s).length));
   }
   std::optional<base::Location> program_location(const Source& s) const override {
-    const auto* at = of(s).source;
+    const auto* at = of(s).source ? of(s).source->place() : nullptr;
     if (!at || at->line == 0) return {};
     return base::Location{std::string(at->file), static_cast<int>(at->line), static_cast<int>(at->column)};
   }
