@@ -69,7 +69,8 @@ std::vector<Op*> Module::functions() const {
   };
   collect(impl_->top);
   if (impl_->root)
-    for (const Region* region : impl_->root->regions) collect(region);
+    for (const Region* region : impl_->root->regions)
+      if (region != impl_->top) collect(region);  // a text without a module: its operations are the root's
   return found;
 }
 

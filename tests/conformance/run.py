@@ -30,11 +30,9 @@ NO_LIMIT = 10**6  # seconds
 
 
 def conftest_root(folder: pathlib.Path) -> pathlib.Path:
-    """The highest folder above the tests that still has a conftest.py."""
+    """The highest folder above the tests that has a conftest.py; folders between may have none."""
     root = folder if folder.is_dir() else folder.parent
-    while (root.parent / "conftest.py").exists():
-        root = root.parent
-    return root
+    return next((place for place in reversed(root.parents) if (place / "conftest.py").exists()), root)
 
 
 def commit() -> str:

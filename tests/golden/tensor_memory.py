@@ -49,6 +49,34 @@ def slices(k: Kernel) -> None:
     d = k.emit(f"ttng.tmem_subslice {ring} {{dim = 0 : i32, offset = 1 : i32}} : {ring_type} -> {last}")
     d = k.emit(f"ttg.memdesc_index {d}[{zero}] : {last} -> {tile_type}")
     store(k, k.emit(f"ttng.tmem_load {d} : {tile_type} -> {k.type((128, 16), 'f32')}"), data[1])
+    # Meta's warp specialisation slices a ring of one buffer so.
+    single = memdesc((1, 128, 16), "f32", "#tmem", TENSOR_MEMORY)
+    half = memdesc((1, 128, 8), "f32", "#tmem", TENSOR_MEMORY + ", 1x128x16")
+    half_tile = memdesc((128, 8), "f32", "#tmem", TENSOR_MEMORY + ", 128x16")
+    s = k.emit(f"ttng.tmem_alloc : () -> {single}")
+    whole = k.emit(f"ttg.memdesc_index {s}[{zero}] : {single} -> {tile_type}")
+    k.do(f"ttng.tmem_store {load(k, data[1])}, {whole}, {true} : {k.type((128, 16), 'f32')} -> {tile_type}")
+    s = k.emit(f"ttng.tmem_subslice {s} {{N = 8 : i32}} : {single} -> {half}")
+    s = k.emit(f"ttg.memdesc_index {s}[{zero}] : {half} -> {half_tile}")
+    r = k.emit(f"ttng.tmem_load {s} : {half_tile} -> {k.type((128, 8), 'f32')}")
+    store(k, r, data[1][:, 8:].copy())
+
+
+@case(
+    "op/ttng.tmem_copy-predicate.ttgir",
+    "A copy that is off, and one that is on, as the release after 3.9 writes them.",
+)
+def predicated(k: Kernel) -> None:
+    grid = iota((128, 16), "f32")
+    tensor, tile = k.type((128, 16), "f32"), memdesc((128, 16), "f32", "#tmem", TENSOR_MEMORY)
+    x = load(k, grid)
+    d = k.emit(f"ttng.tmem_alloc : () -> {tile}")
+    k.do(f"ttng.tmem_store {x}, {d}, {k.constant('true', 'i1')} : {tensor} -> {tile}")
+    s = alloc(k, (128, 16), "f32", "#nv32", k.emit(f"arith.addf {x}, {x} : {tensor}"))
+    for pred, want in (("false", grid), ("true", grid * 2)):
+        p = k.constant(pred, "i1")
+        k.do(f"ttng.tmem_copy {s}, {d}, {p} : {memdesc((128, 16), 'f32', '#nv32')}, {tile}")
+        store(k, k.emit(f"ttng.tmem_load {d} : {tile} -> {tensor}"), want)
 
 
 @case("op/ttng.tmem_copy-scales.ttgir", "Scales of 256 rows: as a matrix, and as the pieces it lies in.")

@@ -22,12 +22,13 @@ taken": ptxas does not take it for this target. --seed chooses what comes first.
 import argparse
 import collections
 import hashlib
+import itertools
 import json
 import random
 import re
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
 import numpy
@@ -57,6 +58,7 @@ KNOWN = {
     r"^(rem|div)\.s\d+ (neg|abs) \d": "neg and abs of the least number are computed in more bits",
     r"16.* (neg|abs) \d$|^setp\.(neg|abs)\.s16$": "of 16 bits, neg and abs of -32768 are computed in 32 bits",
     r"^which\.unread": "13.4 loses the predicates of an extremum that nobody reads",
+    r"^cvt\.ftz\.f32\.bf16\b": "12.8 reads bf16 as f16 before sm_90",
     r"^testp\..* @p$": "ptxas leaves out the guard of testp",
     r"^set\.\w+(\.(and|or|xor))?(\.ftz)?\.(f16|bf16|f32)\.": "the bits of what set leaves are taken for 1, not for 1.0",
 }
@@ -69,7 +71,6 @@ OPEN = (
         "what lies at the front of bank 0",
     ),
     ("no row", r"szext", "ptxas writes a constant of bank 0x1e, which no cubin has"),
-    ("no row", r"^ex2\.approx\.f16x2 (number|minus|zero)", "MUFU of two numbers"),
 )
 _FLOATS = {"f16": (16, 10), "bf16": (16, 7), "f32": (32, 23), "f64": (64, 52)}
 GRID = instructions.LANES // instructions.BLOCK
@@ -159,11 +160,23 @@ class Kernel:
         self.ends: dict[str, tuple[str, str]] = {}  # how each ended, and a word about it
 
     def run(self) -> dict:
-        try:
-            self._run(self._taken(self.batch))
-        except triton_runner.DiagnosticError as error:  # a cubin that nvdisasm does not read
-            self._drop(self.batch, "unread", str(error.message))
+        self._alone_or_halves(self.batch)
         return self.ends
+
+    def _alone_or_halves(self, batch: list) -> None:
+        """Runs a batch; what stops it whole (a cubin that nvdisasm does not read, a fault of ours) is that of one
+        instruction, which is looked for by halves."""
+        batch = [one for one in batch if one.name not in self.ends]
+        try:
+            self._run(self._taken(batch))
+        except Exception as error:
+            if len(batch) > 1:
+                for part in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+                    self._alone_or_halves(part)
+            elif isinstance(error, triton_runner.DiagnosticError):
+                self._drop(batch, "unread" if "nvdisasm" in error.message else "no row", str(error.message))
+            else:
+                self._drop(batch, "different", f"{type(error).__name__}: {error}")
 
     def _drop(self, batch: list, how: str, why: str) -> None:
         for one in batch:
@@ -291,14 +304,14 @@ class Kernel:
 
     def _alone(self, one, why: str, batch: list) -> tuple[str, str]:
         """Finds what a difference is: the instruction alone is tried as `assemble --check` does it."""
+        for pattern, fault in KNOWN.items():
+            if re.search(pattern, one.name):
+                return "known", fault
         head, text = head_of([one]), text_of([one], self.target)
         work = trial.work_of(head + text, "k", self.assembler, self.target, self.opt, 1)
         judged = trial.Trial(work).run()
         if judged.state in ("contraction", "order"):
             return judged.state, why
-        for pattern, fault in KNOWN.items():
-            if re.search(pattern, one.name):
-                return "known", fault
         if judged.state == "different" and (
             name := known.cause(head + text, self.assembler, self.opt, known.tried_here)
         ):
@@ -324,9 +337,7 @@ def work_of(options, chosen: list) -> list[tuple]:
     ]
     draw = random.Random(options.seed)
     draw.shuffle(chosen)
-    batches = [
-        chosen[at : at + instructions.PER_ENTRY] for at in range(0, len(chosen), instructions.PER_ENTRY)
-    ]
+    batches = [chosen[at : at + options.each] for at in range(0, len(chosen), options.each)]
     # Each kernel of one assembler after the other, so that a run that ends early has had all of them.
     rest = []
     for target in options.target:
@@ -351,6 +362,7 @@ class Counts:
 
     def __init__(self):
         self.by: dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
+        self.ends: dict[tuple, str] = {}
         self.faults: dict[tuple, list] = collections.defaultdict(list)
         self.kernels, self.names = 0, set()
         self.gaps: dict[str, str] = {}
@@ -359,6 +371,7 @@ class Counts:
     def add(self, version: str, target: str, opt: int, ends: dict) -> None:
         self.kernels += 1
         for name, (how, why) in ends.items():
+            self.ends[version, target, opt, name] = how
             self.by[version, target][how] += 1
             self.names.add(name)
             if how != "not taken":
@@ -440,20 +453,42 @@ def main(argv=None) -> int:
         "--limit", type=float, default=900, help="seconds after which no more kernels begin; 0: none"
     )
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--each", type=int, default=instructions.PER_ENTRY, help="instructions in a kernel")
+    parser.add_argument("--dump", default="", help="a file for how each ended")
     parser.add_argument("--write", action="store_true", help="keep the counts in results/sass.json")
     options = parser.parse_args(argv)
     chosen = [one for one in everything() if re.search(options.only, one.name)]
     work, counts, end = work_of(options, chosen), Counts(), time.monotonic() + (options.limit or 1e9)
     with ProcessPoolExecutor(options.jobs) as pool:
-        for at in range(0, len(work), 4 * options.jobs):
-            if time.monotonic() > end:
-                break
-            for ended in pool.map(run_one, work[at : at + 4 * options.jobs]):
-                counts.add(*ended)
+        ahead = iter(work)
+        running = {pool.submit(run_one, item) for item in itertools.islice(ahead, 2 * options.jobs)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for ended in done:
+                counts.add(*ended.result())
+            if time.monotonic() < end:
+                running |= {pool.submit(run_one, item) for item in itertools.islice(ahead, len(done))}
     print(f"{counts.kernels} of {len(work)} kernels")
     counts.show()
     if options.write:
         counts.write()
+    if options.dump:
+        faults = [[*key, *places] for key, places in counts.faults.items()]
+        ends = [[*key, how] for key, how in counts.ends.items() if how != "equal"]
+        Path(options.dump).write_text(
+            json.dumps(
+                {
+                    "kernels": counts.kernels,
+                    "of": len(work),
+                    "instructions": len(chosen),
+                    "by": [[*k, v] for k, v in counts.by.items()],
+                    "ends": ends,
+                    "all": len(counts.ends),
+                    "faults": faults,
+                    "gaps": counts.gaps,
+                }
+            )
+        )
     return int(bool(counts.faults))
 
 

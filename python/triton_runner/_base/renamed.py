@@ -13,6 +13,26 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import types
+
+
+def say_triton(value, module):
+    """Returns a constant of code in which names of `module` and of what is in it begin with `triton`."""
+    if isinstance(value, types.CodeType):
+        return value.replace(co_consts=say_triton(value.co_consts, module))
+    if isinstance(value, (tuple, frozenset)):
+        return type(value)(say_triton(one, module) for one in value)
+    if isinstance(value, str) and value.partition(".")[0] == module:
+        return "triton" + value[len(module) :]
+    return value
+
+
+class Source(importlib.machinery.SourceFileLoader):
+    """Loads a module of the folder."""
+
+    def get_code(self, fullname):
+        module = os.path.basename(folder())
+        return say_triton(super().get_code(fullname), module)
 
 
 class Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -26,9 +46,14 @@ class Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name == "triton":
             places = {"submodule_search_locations": [self.folder]}
-            return importlib.util.spec_from_file_location(
-                name, os.path.join(self.folder, "__init__.py"), **places
-            )
+            source = os.path.join(self.folder, "__init__.py")
+            places["loader"] = Source(name, source)
+            return importlib.util.spec_from_file_location(name, source, **places)
+        if name.partition(".")[0] == "triton":
+            spec = importlib.machinery.PathFinder.find_spec(name, path)
+            if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+                spec.loader = Source(name, spec.origin)
+            return spec
         if name.partition(".")[0] != self.module:
             return None
         own = "triton" + name[len(self.module) :]

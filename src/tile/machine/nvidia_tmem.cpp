@@ -1,4 +1,5 @@
 // Tensor memory: 128 lanes of 32-bit columns beside shared memory, and the copies into, out of and within it.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -35,6 +36,7 @@ struct MemCopy {
   std::vector<uint32_t> columns;  // bytes along a row, of each 512 bytes of those
   int64_t row_bytes;
   bool arrives;
+  int pred;  // operand; -1: none
 };
 
 void copy_in(Program& block, const MemCopy& c, MemDesc from, MemDesc to) {
@@ -51,6 +53,7 @@ void copy_in(Program& block, const MemCopy& c, MemDesc from, MemDesc to) {
 
 // Within each block that the tensor core works for.
 const Instr* run_tmem_copy(Task& t, const Instr& in, const MemCopy& c) {
+  if (c.pred >= 0 && t.bits(in.operand(c.pred)) == 0) return next(in);
   const TensorBlocks blocks(t);
   for (Program* block : blocks.all()) {
     Mbarrier* barrier = nullptr;
@@ -168,7 +171,9 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
     const auto* bits = d >= leading ? &view->place[d - leading] : nullptr;
     bool even = bits != nullptr;  // elements at even distances
     for (size_t bit = 0; even && bit < bits->size(); bit++) even = (*bits)[bit] == (*bits)[0] << bit;
-    if (leading > 0 || (offset % width != 0 && !even))
+    const bool alone =
+        std::all_of(view->leading.begin(), view->leading.end(), [](int64_t n) { return n == 1; });
+    if (!alone || (offset % width != 0 && !even))
       return l.error(op, "a slice of " + std::to_string(width) + " from " + std::to_string(offset) +
                              " along dimension " + std::to_string(dim) + " is not supported");
     if (offset % width == 0)
@@ -184,6 +189,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   if (!from || !to) return;
   auto* copy = l.make<MemCopy>();
   copy->arrives = op.operand_of("barrier") != nullptr;
+  copy->pred = Lowering::operand_index(op, "pred");
   copy->row_bytes = to->row_bytes;
   const int64_t bytes = from->total() * from->size;
   if (bytes != to->total() * to->size) return l.error(op, "source and destination differ in size");
@@ -209,7 +215,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
 }
 
 bool race_tmem_copy(RaceRule& r) {
-  if (r.blocks().empty()) return true;
+  if (r.blocks().empty() || !r.on()) return true;
   RaceThread& core = r.tensor_core();
   r.order(r.task(), core);
   if (!r.reads(core, "src") || !r.writes(core, "dst")) return false;

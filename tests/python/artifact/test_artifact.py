@@ -153,3 +153,9 @@ def test_writing_leaves_nothing_behind(tmp_path):
     assert artifact.read(str(tmp_path / "new/folder/a.ptx")) == b"bytes"
     with pytest.raises(DiagnosticError, match="cannot open"):
         artifact.read(str(tmp_path / "none"))
+
+
+def test_a_text_without_a_module_has_each_kernel_once():
+    text = b"tt.func @kernel(%p: !tt.ptr<i32>) {\n  tt.return\n}\n"
+    assert artifact.kernels(text, "ttir", "kernel.ttir") == ["kernel"]
+    assert artifact.describe(text, "ttir", "", "", "kernel.ttir")["name"] == "kernel"

@@ -296,9 +296,9 @@ class Walk:
         copies = []
         for at, other in enumerate(self.machine.instructions):
             alike = other.ptx_line == this.ptx_line and other.name == this.name
-            own, theirs = self.machine.writes[node.at], self.machine.writes[at]
-            if alike and this.ptx_line and len(own) == len(theirs):
-                copies.append((at, True, [theirs[own.index(node.register)]]))
+            mine, theirs = self.machine.writes[node.at], self.machine.writes[at]
+            if alike and this.ptx_line and len(mine) == len(theirs):
+                copies.append((at, True, [theirs[mine.index(node.register)]]))
         number = sum(len(self.machine.columns[at, r[0]].values) for at, _, r in copies if
         (at, r[0]) in self.machine.columns)  # fmt: skip
         return [copies] if number == len(word.values) else [[own]]

@@ -158,7 +158,8 @@ bool lower_pack_bytes(SassLowering& l, const std::string& line, std::string smal
   if (of_floats)
     l.ptx(to + result + ", %r1, %r2", {pair, l.word(1, As::kF32), l.word(2, As::kF32)});
   else
-    l.ptx(to + result + ", %r1", {pair, l.word(1)});
+    l.ptx(to + result + ", %r1",
+          {pair, is_literal(l.slot(1)) ? l.constant(l.in().words[0] >> 32, 4) : l.word(1)});
   l.ptx(nibbles ? "cvt.u32.u8 %r0, %b1" : "cvt.u32.u16 %r0, %h1", {low, pair});
   return l.ptx(std::string("prmt.b32 %r0, %r1, %r2, ") + (nibbles ? "0x6540" : "0x5410"),
                {l.result(0), low, l.word(of_floats ? 3 : 2)});
@@ -232,12 +233,14 @@ bool lower_function(SassLowering& l) {
   if (!name) return false;
   for (const char* pair : {"F16x2", "BF16x2"}) {
     if (!l.has(pair)) continue;
-    uint32_t both = l.raw(1);
+    if (l.shape() == 1 && !(is_literal(l.slot(1)) && is_literal(l.slot(2)))) return false;
+    uint32_t both = l.shape() == 1 ? l.constant(l.in().words[0] >> 32, 4) : l.raw(1);
     if (l.slot(1)->absolute) l.ptx("and.b32 %r0, %r1, 0x7fff7fff", {l.result(0), both}), both = l.result(0);
     if (l.slot(1)->minus) l.ptx("xor.b32 %r0, %r1, 0x80008000", {l.result(0), both}), both = l.result(0);
     const char* ftz = pair[0] == 'B' && l.has("EX2") ? ".ftz." : ".";
     return l.ptx(name + std::string(".approx") + ftz + lower_case(pair) + " %r0, %r1", {l.result(0), both});
   }
+  if (l.shape() == 1) return false;
   const bool flushes = type != "f16" && !l.has("TANH");
   const uint32_t a = source(l, 1, type), d = type == "f32" ? l.result(0) : l.temporary(2);
   l.ptx(name + std::string(".approx") + (flushes ? ".ftz." : ".") + type + place(type, 0) + "," +
@@ -279,7 +282,7 @@ bool lower_between_wholes(SassLowering& l) {
 bool lower_convert(SassLowering& l) {
   using enum sass::Opcode;
   static constexpr SassRow kRows[] = {{lower_between_floats, {kF2F}},
-                                      {lower_pack, {kF2FP}},
+                                      {lower_pack, {kF2FP, kUF2FP}},
                                       {lower_to_whole, {kF2I, kUF2I}},
                                       {lower_division_check, {kFCHK}},
                                       {lower_mixed, {kFHADD, kFHFMA}},

@@ -127,12 +127,25 @@ bool lower_remote_store(SassLowering& l) {
   const std::string operation = reduction_of(l);
   if (!plain || value.kind != sass::OperandKind::kRegister || reduces == operation.empty()) return false;
   const bool bits = operation == "and" || operation == "or" || operation == "xor";
-  const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
-  return l.ptx(
-      (reduces ? "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation + type
-               : std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32")) +
-          " [%r0], %r1, [%r2]",
-      {l.reg(where.parts[0].index), l.word(1), l.reg(where.parts[0].index + 1)});
+  const uint32_t to = l.reg(where.parts[0].index), barrier = l.reg(where.parts[0].index + 1);
+  if (reduces) {
+    const std::string type = l.has("S32") ? ".s32" : bits ? ".b32" : ".u32";
+    return l.ptx("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + operation +
+                     type + " [%r0], %r1, [%r2]",
+                 {to, l.word(1), barrier});
+  }
+  const uint32_t words = sass::width_of(l.in());
+  std::vector<uint32_t> places{to, barrier};
+  std::string values;
+  for (uint32_t place : l.registers(1, words)) {
+    values += (values.empty() ? "%r" : ", %r") + std::to_string(places.size());
+    places.push_back(place);
+  }
+  return l.ptx("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes" +
+                   (words == 1 ? ".b32 [%r0], " + values
+                               : ".v" + std::to_string(words) + ".b32 [%r0], {" + values + "}") +
+                   ", [%r1]",
+               places);
 }
 
 // Boxes of tensors: [shared address, mbarrier, coordinates], [map]; of a store without the mbarrier.
@@ -181,6 +194,7 @@ bool lower_box(SassLowering& l) {
     } else if (l.has("MULTICAST")) {
       return false;
     }
+    if (l.has("2CTA")) line += ".cta_group::2";
     l.ptx(line + " [%r0], [%d1, {" + at + "}], [%r2]" + mask, places);
   } else {
     const std::string operation = reduction_of(l);

@@ -121,6 +121,7 @@ bool lower_floats(SassLowering& l) {
       return l.ptx(line, {l.result(0), first, operand(3)});
     }
     case sass::Opcode::kFSEL:
+    case sass::Opcode::kUFSEL:
       return l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), operand(1), operand(2), l.predicate(3)});
     case sass::Opcode::kFSET: {
       const uint32_t holds = l.temporary(1);
@@ -130,6 +131,7 @@ bool lower_floats(SassLowering& l) {
           {l.result(0), l.constant(l.has("BF") ? 0x3f800000 : 0xffffffff, 4), l.constant(0, 4), holds});
     }
     case sass::Opcode::kFSETP:
+    case sass::Opcode::kUFSETP:
       lower_float_compare(l, l.predicate_result(0), l.predicate_result(1), 2);
       return true;
     default:

@@ -78,6 +78,8 @@ bool lower_flow(SassLowering& l) {
       if (l.has("ANY")) l.guard_by_any();
       return lower_jump(l, *l.slot(l.shape()));
     case sass::Opcode::kBRA_CONV:  // the members meet here: the way for those that are apart is never taken
+      if (l.shape() == 1) return true;  // no members are named: what follows brings all threads together
+      [[fallthrough]];
     case sass::Opcode::kBRA_DIV: {
       const uint32_t members = l.word(0);
       l.emit<warp_sync>({.a = members});

@@ -4,10 +4,6 @@
 namespace triton_runner::simt {
 namespace {
 
-bool is_literal(const sass::Operand* o) {
-  return o && (o->kind == sass::OperandKind::kInteger || o->kind == sass::OperandKind::kFloat);
-}
-
 // Two halves: of a register in the order that H0_H0 or H1_H1 says, with - and | | for each; `plain`: without these.
 uint32_t halves(SassLowering& l, size_t k, bool plain = false) {
   const sass::Operand& o = *l.slot(k);
@@ -23,9 +19,10 @@ uint32_t halves(SassLowering& l, size_t k, bool plain = false) {
   };
   if (o.index == sass::kZero && o.kind != sass::OperandKind::kConstant)
     return l.constant(o.minus && !plain ? 0x80008000u : 0, 4);
-  if (o.selector == "F32") {  // rounded here: what it is added to is zero
+  if (o.selector == "F32") {  // rounded here: what it is added to is zero; as the first term, towards zero
     const uint32_t half = l.temporary(2);
-    l.ptx(std::string("cvt.rn.") + (l.has("BF16_V2") ? "bf16" : "f16") + ".f32 %h0, %r1", {half, at});
+    l.ptx(std::string(k == 1 ? "cvt.rz." : "cvt.rn.") + (l.has("BF16_V2") ? "bf16" : "f16") + ".f32 %h0, %r1",
+          {half, at});
     l.ptx("mov.b32 %r0, {%h1, %h1}", {at = l.temporary(4), half});
   }
   if (o.selector == "H0_H0") step("prmt.b32 %r0, %r1, %r1, 0x1010");
@@ -61,7 +58,9 @@ bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size());
   if (at.size() != count) return false;
   for (size_t k : at)
-    if (l.slot(k)->selector == "F32" && (name != "add" || l.slot(at[0])->index != sass::kZero)) return false;
+    if (l.slot(k)->selector == "F32" &&
+        (name != "add" || l.slot(at[k == at[0] ? 1 : 0])->index != sass::kZero))
+      return false;
   if (count == 2) {
     return l.ptx(name + suffixes(l) + half_type(l) + " %r0, %r1, %r2",
                  {l.result(0), halves(l, at[0]), halves(l, at[1])});

@@ -416,9 +416,14 @@ bool lower_extend(SassLowering& l) {
 
 bool lower_viadd(SassLowering& l) {
   if (l.has("ISAT") != l.has("S32")) return false;
-  if (l.has("U8x4"))  // each byte by itself
+  if (l.has("U8x4") || l.has("S8x4"))  // each byte by itself
     return l.ptx(std::string(l.slot(2)->minus ? "vsub4" : "vadd4") + ".u32.u32.u32 %r0, %r1, %r2, %r1",
                  {l.result(0), l.word(1), l.raw(2)});
+  if (l.has("ISAT") && (l.slot(1)->minus || l.slot(2)->minus)) {  // the least number has no opposite
+    const size_t from = l.slot(1)->minus ? 2 : 1;
+    if (l.slot(from)->minus) return false;
+    return l.ptx("sub.sat.s32 %r0, %r1, %r2", {l.result(0), l.word(from), l.raw(3 - from)});
+  }
   return lower_plain(l, l.has("16x2") ? "add.u16x2" : l.has("ISAT") ? "add.sat.s32" : "add.s32", 2);
 }
 
@@ -429,12 +434,13 @@ bool lower_iabs(SassLowering& l) { return lower_plain(l, "abs.s32", 1); }
 bool lower_iadd_64(SassLowering& l) {
   const uint32_t carry_out = carry_result(l, 1);
   if (!l.has("X") && carry_out == kNoRegister) return lower_wide_sum(l, 2, 2);
-  const sass::Operand& last = *l.slot(3);
+  const size_t negated = l.slot(2)->minus ? 2 : 3, plain = 5 - negated;
+  const sass::Operand& last = *l.slot(negated);
   const bool in_register =
       last.kind == sass::OperandKind::kRegister || last.kind == sass::OperandKind::kUniform;
-  if (l.slot(2)->minus || (last.minus && (l.has("X") || !in_register))) return false;
-  const uint32_t a = l.wide(2), d = l.temporary(8);
-  uint32_t b = last.minus ? l.temporary(8) : l.wide(3);
+  if (l.slot(plain)->minus || (last.minus && (l.has("X") || !in_register))) return false;
+  const uint32_t a = l.wide(plain), d = l.temporary(8);
+  uint32_t b = last.minus ? l.temporary(8) : l.wide(negated);
   if (a == kNoRegister || b == kNoRegister) return false;
   if (last.minus)
     l.ptx("not.b64 %d0, %d1",

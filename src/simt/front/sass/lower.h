@@ -24,6 +24,11 @@ namespace triton_runner::simt {
 // How the -, ~ and | | of an operand are meant, and its numbers.
 enum class As : uint8_t { kInteger, kF32, kF64 };
 
+// A number in the text of an instruction.
+inline bool is_literal(const sass::Operand* o) {
+  return o && (o->kind == sass::OperandKind::kInteger || o->kind == sass::OperandKind::kFloat);
+}
+
 class SassLowering : public Emitter {
  public:
   SassLowering(Code& code, std::shared_ptr<const sass::Module> module, const sass::Function& function,

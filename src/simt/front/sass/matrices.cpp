@@ -25,13 +25,17 @@ bool lower_shared_matrices(SassLowering& l, bool load) {
   if (places[0] == kNoRegister) return false;
   const std::string registers = list(places, l.registers(load ? 0 : 1, count * each, load));
   const std::string address = "[%r0" + SassLowering::offset_text(where) + "]";
-  const std::string shape = each == 2 ? ".m16n16.x" : l.has("M816") ? ".m8n16.x" : ".m8n8.x";
+  const std::string shape = each == 2        ? ".m16n16.x"
+                            : l.has("M816")  ? ".m8n16.x"
+                            : l.has("MT168") ? ".m16n8.x"
+                                             : ".m8n8.x";
   const std::string type = l.has("U4x16P64TO8")   ? "b8x16.b4x16_p64 "
                            : l.has("U6x16P32TO8") ? "b8x16.b6x16_p32 "
                            : l.has("8")           ? "b8 "
                                                   : "b16 ";
   std::string line = (load ? "ldmatrix.sync.aligned" : "stmatrix.sync.aligned") + shape;
-  line += std::to_string(count) + (l.has("MT88") || each == 2 ? ".trans" : "") + ".shared." + type;
+  line += std::to_string(count) + (l.has("MT88") || l.has("MT168") || each == 2 ? ".trans" : "") +
+          ".shared." + type;
   return l.ptx(line + (load ? registers + ", " + address : address + ", " + registers), places);
 }
 
