@@ -116,7 +116,7 @@ def kinds_of(node) -> list[tuple]:
 
 
 def other(chance: random.Random, node, kind: str) -> str:
-    """What stands there then."""
+    """The text that stands there then."""
     if kind in ("left", "right"):
         return ast.unparse(getattr(node, kind))
     if kind == "sign":

@@ -121,7 +121,7 @@ def of_unused(slice_: Slice) -> Iterator[Edit]:
 
 
 def _joined(kind: int, at: Reached, number: int, names, value, text: str, ops: tuple) -> Iterator[Edit]:
-    """What an op takes, with a value more, by each of these ops; text: gives %value_."""
+    """Gives an operand of an op a value more, by each of these ops; text: gives %value_."""
     operand = at.op.operands[number]
     for name in names:
         for is_first in (False, True)[: 1 + (name in _ONE_SIDED)]:

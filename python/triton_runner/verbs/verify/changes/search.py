@@ -203,7 +203,7 @@ class Search:
             yield Found(edit, *number, self._lines(edit))
 
     def _lines(self, edit: edits.Edit) -> list[tuple[str, int]]:
-        """Where a value is made that a change is of, and where alone the output takes it."""
+        """The lines where a value that a change is of is made, and where alone the output takes it."""
         op, known = edit.at.op, {one.op for one in self._slices[self._text].reached}
         ops = [*edit.ops] or [op]
         if edit.kind == edits.ADDED and not edit.ops and len(op.results) == 1:
@@ -311,7 +311,7 @@ class Search:
 
 
 def _step(now: float, new: numpy.ndarray, before: float, old: numpy.ndarray, want: numpy.ndarray, share=0.5):
-    """Where a number is to go, by what it did to the elements that it moved most; None: nowhere."""
+    """The next number to try, by what it did to the elements that it moved most; None: there is none."""
     with numpy.errstate(all="ignore"):
         moved = numpy.where(numpy.isfinite(new - old), numpy.abs(new - old), 0)
         most = moved >= share * moved.max(initial=0.0)
@@ -375,7 +375,7 @@ def _best(found: list[Found]) -> list[Found]:
 
 
 def changes(found: list[Found]) -> list[Change]:
-    """What was found, for each line where it can be made."""
+    """The changes that were found, for each line where one can be made."""
     return [Change(*place, one.edit.says(one.number)) for one in found for place in one.lines]
 
 
