@@ -75,7 +75,10 @@ def predicated(k: Kernel) -> None:
     s = alloc(k, (128, 16), "f32", "#nv32", k.emit(f"arith.addf {x}, {x} : {tensor}"))
     for pred, want in (("false", grid), ("true", grid * 2)):
         p = k.constant(pred, "i1")
+        there = barrier(k)
         k.do(f"ttng.tmem_copy {s}, {d}, {p} : {memdesc((128, 16), 'f32', '#nv32')}, {tile}")
+        k.do(f"ttng.tc_gen5_commit {there} : {BARRIER}")
+        k.do(f"ttng.wait_barrier {there}, {k.constant(0, 'i32')} : {BARRIER}")
         store(k, k.emit(f"ttng.tmem_load {d} : {tile} -> {tensor}"), want)
 
 
