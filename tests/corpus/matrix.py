@@ -104,6 +104,8 @@ def copies() -> list[tuple[Path, Path]]:
     for file in sorted(EXAMPLES.glob("runner/v*/*/*/*")):
         if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):
             version, level, folder = file.relative_to(EXAMPLES / "runner").parts[:3]
+            if level == "amdgcn":  # the corpus is for NVIDIA's GPUs
+                continue
             here = corpus.folder(nearest(version[1:]))
             arch = folder if level != "ttir" else "sm90" if folder == "matmul-with-tma" else "sm80"
             found.append((file, here / arch / file.name))

@@ -15,10 +15,12 @@ _SAME = ("device", "level", "target", "check", "threads")  # settings that the d
 def look(words: list[str], settings: dict, *others) -> list[str]:
     """The note that says which command stops at a trap: of a program or file with its arguments, launched
     with these settings. None where the debugger lacks one of them, or another option that was given."""
-    level = executed(_settings.current().level or "", settings.get("target") or _settings.DEFAULT_TARGET)
+    target = settings.get("target") or _settings.DEFAULT_TARGET
+    level = executed(_settings.current().level or "", target)
     if any(others) or any(value is not None and name not in _SAME for name, value in settings.items()):
         return []
-    runs = level or next(filter(None, map(level_of_name, words)), "")  # a file's name says its own
+    own = next(filter(None, map(level_of_name, words)), "")  # a file's name says its own
+    runs = level or executed(own, target)
     if runs and runs not in DEBUGGED:
         return []
     options = {"--level": level, "--target": settings.get("target"), "--check": settings.get("check")}

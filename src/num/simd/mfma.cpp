@@ -64,4 +64,17 @@ void mfma(const MfmaStep& s) {
   }
 }
 
+void mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out, int32_t* exponent) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = bits_as<uint32_t>(value[i]);
+    const auto field = static_cast<int32_t>(bits >> 23 & 255);
+    const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field != 0 ? 0x800000 : 0);
+    const int32_t own = most(field, 1) - 127, e = most(own, smallest);
+    const int32_t s = size >> least(23 - fraction + e - own, 31);
+    out[i] = static_cast<int32_t>(bits) < 0 ? -s : s;
+    exponent[i] = size != 0 ? e : -126;
+  }
+}
+
 }  // namespace triton_runner::num::SIMD_ISA

@@ -83,11 +83,12 @@ struct MmaOperands {
   void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
 };
 
-#define NUM_DECLARE_MMA(isa)             \
-  namespace isa {                        \
-  extern const MmaTable mma_table;       \
-  extern const MmaOperands mma_operands; \
-  void mfma(const MfmaStep& step);       \
+#define NUM_DECLARE_MMA(isa)                                            \
+  namespace isa {                                                       \
+  extern const MmaTable mma_table;                                      \
+  extern const MmaOperands mma_operands;                                \
+  void mfma(const MfmaStep& step);                                      \
+  void mfma_parts(const float*, int64_t, int, int, int32_t*, int32_t*); \
   }
 NUM_DECLARE_MMA(portable)
 #if defined(__x86_64__)

@@ -62,6 +62,15 @@ def follow(table, out, B: tl.constexpr):
     tl.store(out + i, value)
 
 
+@triton.jit
+def follow_half(table, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    there = (tl.load(table) * 2).to(tl.pointer_type(tl.float32)) + i
+    value = tl.load(there) + 1
+    tl.store(there, value)
+    tl.store(out + i, value)
+
+
 def invoke(*command):
     answer = warm.invoke(*command)
     return answer.exit_code, answer.stdout + answer.stderr
@@ -189,7 +198,8 @@ def test_the_writer_says_that_a_case_does_something_else(tmp_path):
     there, out = torch.arange(16, dtype=torch.float32), torch.zeros(16)
     said = "the launch left other results than ttir gives: 'out': 16 of 16 elements differ"
     with triton_runner.capture(tmp_path) as captured, pytest.warns(RuntimeWarning, match=said):
-        follow[(1,)](torch.tensor([there.data_ptr()]), out, B=16)  # a case does not have what it points to
+        # No address, so that a case does not have what it leads to.
+        follow_half[(1,)](torch.tensor([there.data_ptr() // 2]), out, B=16)
     assert out.tolist() == [i + 1 for i in range(16)]
     assert triton_runner.open_case(captured.cases[0]).about["notes"] == [said]
 

@@ -15,6 +15,7 @@ _WORD = re.compile(r"(?<![\w.%$])([A-Z][A-Z0-9]+)(?!\w)")
 HELP = "an example in a text for people"
 MODIFIER = "a suffix of that name"
 ALLOWED = {
+    "src/amdgcn/waits.cpp": ({"LDS"}, "AMD's memory of a workgroup"),
     "src/report/map.cpp": ({"HGMMA"}, "the page maps lines of text"),
     "src/sass/facts.cpp": ({"IADD"}, MODIFIER),
     "src/simt/front/sass/integer.cpp": ({"IADD"}, MODIFIER),

@@ -287,6 +287,8 @@ def _mark(op) -> tuple:
     """Returns what an op is known by from pass to pass: its kind, its place, and the shape that it gives."""
     shape = tuple(op.results[0].type.shape or ()) if op.results else ()
     location = op.location
+    while location and (within := location.child or next(iter(location.children), None)):
+        location = within  # the innermost, as before the inliner nobody has called it yet
     place = (location.file, location.line, location.column) if location else ()
     return (op.name.rpartition(".")[2], place, shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from triton_runner._base.levels import EXECUTED
+from triton_runner._base.levels import MLIR
 from triton_runner._programs.options import (
     json_option,
     print_result,
@@ -18,7 +18,7 @@ from triton_runner._programs.options import (
 @click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
 @click.option(
     "--level",
-    type=click.Choice(EXECUTED),
+    type=click.Choice((*MLIR, "ptx")),
     default="ttgir",
     help="ptx: the opcodes of PTX in place of the ops of TTIR and TTGIR.",
 )

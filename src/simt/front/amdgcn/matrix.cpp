@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 
+#include <triton_runner/num/convert.h>
 #include <triton_runner/num/mfma.h>
 #include <triton_runner/num/types.h>
 
@@ -39,14 +40,15 @@ struct Product {
   bool is_signed[2] = {true, true};
   uint32_t per_lane = 1;                 // elements of k in a lane
   std::vector<uint32_t> from[2], c, to;  // places of registers; c may be a number
+  // Where elements lie, block by block: of A row by row, of B k by k, of D row by row.
+  struct Place {
+    uint32_t lane, element;
+  };
+  std::vector<Place> sides[2], results;
   uint32_t scales[2] = {kNoRegister, kNoRegister}, scale_byte[2] = {};  // e8m0 of 32 elements of a row
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
 
-// A number as its significand and its exponent, value = s * 2^(e - fraction); zeros count as 2^-126.
-struct Parts {
-  int32_t s = 0, e = -126;
-};
 struct Format {
   int least, fraction;
 };
@@ -68,29 +70,13 @@ Format format_of(Type type, bool is_xf32) {
       return {-126, is_xf32 ? 10 : 23};
   }
 }
-Parts parts_of(float x, const Format& format) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  const auto field = static_cast<int32_t>(bits >> 23 & 255);
-  const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field ? 0x800000 : 0),
-                own = std::max(field, 1) - 127;
-  if (size == 0) return {};
-  const int32_t e = std::max(own, format.least), s = size >> (23 - format.fraction + e - own);
-  return {bits >> 31 ? -s : s, e};
-}
-
-constexpr uint32_t kMaxK = 128;
+constexpr uint32_t kMaxK = 128, kMaxRegisters = 32;
 
 // A, row by row, or B, of which the columns of each k stand side by side.
 struct Matrix {
-  std::vector<float> value;
-  std::vector<int32_t> s, e;
-  bool special = false;  // an infinity, a NaN, or products that f32 does not hold
-  void resize(size_t n) {
-    value.assign(n, 0);
-    s.resize(n);
-    e.resize(n);
-    special = false;
-  }
+  std::vector<float> value, finite;
+  std::vector<int32_t> s, e;  // significands and exponents (num::mfma_parts)
+  bool special = false;       // an infinity, a NaN, or products that f32 does not hold
 };
 
 // CDNA 2 keeps no subnormal number.
@@ -159,20 +145,9 @@ float number_of(const Product& p, Type type, uint32_t code) {
   return std::bit_cast<float>(static_cast<uint32_t>(num::convert_float(code, type, Type::kF32)));
 }
 
-// The code of element j of a lane's registers.
-uint32_t code_at(Exec& x, const std::vector<uint32_t>& places, uint32_t bits, uint32_t j, uint32_t lane) {
-  const uint32_t at = j * bits, word = x.reg<uint32_t>(places[at / 32])[lane];
-  if (bits == 32) return word;
-  uint64_t two = word;
-  if (at % 32 + bits > 32) two |= uint64_t{x.reg<uint32_t>(places[at / 32 + 1])[lane]} << 32;
-  return static_cast<uint32_t>(two >> (at % 32)) & ((1u << bits) - 1);
-}
-
 // Tells where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
-struct Spot {
-  uint32_t lane, element;
-};
-Spot spot_of(const Product& p, int side, uint32_t i, uint32_t k, uint32_t block) {
+using Place = Product::Place;
+Place place_of(const Product& p, int side, uint32_t i, uint32_t k, uint32_t block) {
   const uint32_t size = side ? p.n : p.m;
   if (p.repeats) return {i, k};
   // A lane of f8f6f4 has sixteen bytes of either half of k, but 32 neighbours of what is narrower.
@@ -183,54 +158,100 @@ Spot spot_of(const Product& p, int side, uint32_t i, uint32_t k, uint32_t block)
   return {i + size * (p.blocks > 1 ? block : k / p.per_lane), k % p.per_lane};
 }
 // The same of row i and column j of D.
-Spot result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
-  if (p.is_wmma) return p.repeats ? Spot{j + 16 * (i & 1), i / 2} : Spot{j + 16 * (i / 8), i % 8};
+Place result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
+  if (p.is_wmma) return p.repeats ? Place{j + 16 * (i & 1), i / 2} : Place{j + 16 * (i / 8), i % 8};
   if (p.m == 4) return {4 * block + j, i};
   if (p.m == 16)
-    return p.d == Type::kF64 ? Spot{j + 16 * (i % 4), i / 4} : Spot{j + 16 * (i / 4), i % 4 + 4 * block};
+    return p.d == Type::kF64 ? Place{j + 16 * (i % 4), i / 4} : Place{j + 16 * (i / 4), i % 4 + 4 * block};
   return {j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
+}
+
+// The registers of an operand from a wavefront's first lane on.
+struct Registers {
+  Registers(Exec& x, const std::vector<uint32_t>& places, uint32_t w) {
+    for (size_t i = 0; i < places.size(); ++i) row[i] = x.reg<uint32_t>(places[i]) + w;
+  }
+  uint32_t& at(Place p) const { return row[p.element][p.lane]; }
+  double double_at(Place p) const {
+    return std::bit_cast<double>(row[2 * p.element][p.lane] | uint64_t{row[2 * p.element + 1][p.lane]} << 32);
+  }
+  std::array<uint32_t*, kMaxRegisters> row;
+};
+
+// Elements of kBits bits as they are in registers.
+template <uint32_t kBits, class Code>
+void read_codes(const Registers& from, const Place* places, size_t n, Code* to) {
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t at = places[i].element * kBits, lane = places[i].lane;
+    uint32_t code = from.row[at / 32][lane] >> (at % 32);
+    if (32 % kBits != 0 && at % 32 + kBits > 32) code |= from.row[at / 32 + 1][lane] << (32 - at % 32);
+    to[i] = static_cast<Code>(code & (kBits == 32 ? ~0u : (1u << kBits % 32) - 1));
+  }
+}
+
+constexpr size_t kMaxElements = size_t{kMaxK} * 32;
+
+void read_values(const Product& p, Type type, const Registers& from, const Place* places, size_t n,
+                 float* to) {
+  alignas(64) thread_local uint32_t codes[kMaxElements];
+  const auto by_type = [&](auto* as) {
+    read_codes<8 * sizeof *as>(from, places, n, as);
+    num::convert(to, Type::kF32, as, type, static_cast<int64_t>(n));
+  };
+  const int bits = num::width_of(type);
+  if (bits == 16) return by_type(reinterpret_cast<uint16_t*>(codes));
+  if (bits == 8) return by_type(reinterpret_cast<uint8_t*>(codes));
+  if (bits == 4) read_codes<4>(from, places, n, codes);
+  if (bits == 6) read_codes<6>(from, places, n, codes);
+  if (bits == 32) read_codes<32>(from, places, n, codes);
+  for (size_t i = 0; i < n; ++i) to[i] = number_of(p, type, codes[i]);
 }
 
 void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, Matrix& to) {
   const uint32_t size = side ? p.n : p.m;
+  const size_t n = size_t{size} * p.k;
   const Type type = side ? p.b : p.a;
   const Format format = format_of(type, p.is_xf32);
-  to.resize(size_t{size} * p.k);
-  for (uint32_t i = 0; i < size; ++i)
-    for (uint32_t k = 0; k < p.k; ++k) {
-      const Spot spot = spot_of(p, side, i, k, block);
-      float value = number_of(p, type, code_at(x, p.from[side], p.bits(side), spot.element, w + spot.lane));
-      if (p.scales[side] != kNoRegister) {
-        const uint32_t scale =
-            x.reg<uint32_t>(p.scales[side])[w + i + size * (k / 32)] >> (8 * p.scale_byte[side]) & 255;
-        value = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
-                             : std::ldexp(value, static_cast<int>(scale) - 127);
-      }
-      const size_t at = side ? k * p.n + i : i * p.k + k;
-      to.value[at] = p.sum == Product::kPairs ? flushed_half(value, format) : value;
-      if (p.sum != Product::kFused) continue;
-      if (!(std::fabs(value) < 0x1p63f)) to.special = true;
-      const Parts parts = parts_of(std::isfinite(value) ? value : 0, format);
-      to.s[at] = parts.s, to.e[at] = parts.e;
+  to.value.resize(n);
+  read_values(p, type, Registers(x, p.from[side], w), &p.sides[side][block * n], n, to.value.data());
+  if (p.scales[side] != kNoRegister)
+    for (size_t at = 0; at < n; ++at) {
+      const uint32_t i = static_cast<uint32_t>(side ? at % size : at / p.k),
+                     k = static_cast<uint32_t>(side ? at / size : at % p.k);
+      const uint32_t scale =
+          x.reg<uint32_t>(p.scales[side])[w + i + size * (k / 32)] >> (8 * p.scale_byte[side]) & 255;
+      to.value[at] = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
+                                  : std::ldexp(to.value[at], static_cast<int>(scale) - 127);
     }
+  if (p.sum == Product::kPairs)
+    for (float& value : to.value) value = flushed_half(value, format);
+  if (p.sum != Product::kFused) return;
+  to.special = false;
+  for (const float value : to.value) to.special |= !(std::fabs(value) < 0x1p63f);
+  const float* values = to.value.data();
+  if (to.special) {
+    to.finite = to.value;
+    for (float& value : to.finite) value = std::isfinite(value) ? value : 0;
+    values = to.finite.data();
+  }
+  to.s.resize(n), to.e.resize(n);
+  num::mfma_parts(values, static_cast<int64_t>(n), format.least, format.fraction, to.s.data(), to.e.data());
 }
 
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {
   thread_local Matrix sides[2];
   const bool halves = p.d != Type::kF32;
+  const Registers c(x, p.c, w), d(x, p.to, w);
   float sums[num::kMfmaMaxColumns];
   for (uint32_t block = 0; block < p.blocks; ++block) {
     for (int side = 0; side < 2; ++side) read_side(x, p, side, block, w, sides[side]);
     for (uint32_t i = 0; i < p.m; ++i) {
-      for (uint32_t j = 0; j < p.n; ++j) {
-        const Spot at = result_of(p, i, j, block);
-        const uint32_t bits = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
-        sums[j] = halves ? number_of(p, p.d, bits & 0xffff) : std::bit_cast<float>(bits);
-      }
+      const Place* at = &p.results[(block * p.m + i) * p.n];
+      for (uint32_t j = 0; j < p.n; ++j)
+        sums[j] = halves ? number_of(p, p.d, c.at(at[j]) & 0xffff) : std::bit_cast<float>(c.at(at[j]));
       multiply_row(p, sides[0], sides[1], i, sums);
       for (uint32_t j = 0; j < p.n; ++j) {
-        const Spot at = result_of(p, i, j, block);
-        uint32_t& to = x.reg<uint32_t>(p.to[at.element])[w + at.lane];
+        uint32_t& to = d.at(at[j]);
         to = halves ? (to & 0xffff0000) |
                           static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d))
                     : std::bit_cast<uint32_t>(sums[j]);
@@ -240,49 +261,43 @@ void multiply_floats(Exec& x, const Product& p, uint32_t w) {
 }
 
 void multiply_integers(Exec& x, const Product& p, uint32_t w) {
-  const auto value = [&](int side, uint32_t i, uint32_t k) {
-    const Spot at = spot_of(p, side, i, k, 0);
-    const uint32_t bits = p.bits(side), code = code_at(x, p.from[side], bits, at.element, w + at.lane);
-    return p.is_signed[side] ? static_cast<int32_t>(code << (32 - bits)) >> (32 - bits)
-                             : static_cast<int32_t>(code);
-  };
-  std::vector<int32_t> a(p.m * p.k), b(p.n * p.k);
-  for (uint32_t i = 0; i < p.m; ++i)
-    for (uint32_t k = 0; k < p.k; ++k) a[i * p.k + k] = value(0, i, k);
-  for (uint32_t j = 0; j < p.n; ++j)
-    for (uint32_t k = 0; k < p.k; ++k) b[j * p.k + k] = value(1, j, k);
-  for (uint32_t i = 0; i < p.m; ++i)
-    for (uint32_t j = 0; j < p.n; ++j) {
-      const Spot at = result_of(p, i, j, 0);
-      uint32_t sum = x.reg<uint32_t>(p.c[at.element])[w + at.lane];
-      for (uint32_t k = 0; k < p.k; ++k) sum += static_cast<uint32_t>(a[i * p.k + k] * b[j * p.k + k]);
-      x.reg<uint32_t>(p.to[at.element])[w + at.lane] = sum;
-    }
+  const Registers c(x, p.c, w), d(x, p.to, w);
+  std::vector<int32_t> sides[2];
+  for (int side = 0; side < 2; ++side) {
+    const std::vector<Place>& places = p.sides[side];
+    sides[side].resize(places.size());
+    read_codes<8>(Registers(x, p.from[side], w), places.data(), places.size(), sides[side].data());
+    if (p.is_signed[side])
+      for (int32_t& value : sides[side]) value = static_cast<int8_t>(value);
+  }
+  std::vector<uint32_t> sums(p.n);
+  for (uint32_t i = 0; i < p.m; ++i) {
+    const Place* at = &p.results[i * p.n];
+    for (uint32_t j = 0; j < p.n; ++j) sums[j] = c.at(at[j]);
+    for (uint32_t k = 0; k < p.k; ++k)
+      for (uint32_t j = 0; j < p.n; ++j)
+        sums[j] += static_cast<uint32_t>(sides[0][i * p.k + k] * sides[1][k * p.n + j]);
+    for (uint32_t j = 0; j < p.n; ++j) d.at(at[j]) = sums[j];
+  }
 }
 
 void multiply_doubles(Exec& x, const Product& p, uint32_t w) {
-  const auto at = [&](const std::vector<uint32_t>& places, Spot spot) {
-    const uint32_t low = x.reg<uint32_t>(places[2 * spot.element])[w + spot.lane],
-                   high = x.reg<uint32_t>(places[2 * spot.element + 1])[w + spot.lane];
-    return std::bit_cast<double>(low | uint64_t{high} << 32);
-  };
+  const Registers a(x, p.from[0], w), b(x, p.from[1], w), c(x, p.c, w), d(x, p.to, w);
+  std::vector<double> out(p.m * p.n);
   for (uint32_t block = 0; block < p.blocks; ++block) {
-    std::vector<double> out(p.m * p.n);
-    for (uint32_t i = 0; i < p.m; ++i)
-      for (uint32_t j = 0; j < p.n; ++j) {
-        double sum = at(p.c, result_of(p, i, j, block));
-        for (uint32_t k = 0; k < p.k; ++k)
-          sum = std::fma(at(p.from[0], spot_of(p, 0, i, k, block)), at(p.from[1], spot_of(p, 1, j, k, block)),
-                         sum);
-        out[i * p.n + j] = sum;
-      }
-    for (uint32_t i = 0; i < p.m; ++i)
-      for (uint32_t j = 0; j < p.n; ++j) {
-        const Spot spot = result_of(p, i, j, block);
-        const auto bits = std::bit_cast<uint64_t>(out[i * p.n + j]);
-        x.reg<uint32_t>(p.to[2 * spot.element])[w + spot.lane] = static_cast<uint32_t>(bits);
-        x.reg<uint32_t>(p.to[2 * spot.element + 1])[w + spot.lane] = static_cast<uint32_t>(bits >> 32);
-      }
+    const Place *rows = &p.sides[0][block * p.m * p.k], *columns = &p.sides[1][block * p.n * p.k],
+                *results = &p.results[block * p.m * p.n];
+    for (uint32_t at = 0; at < out.size(); ++at) {
+      out[at] = c.double_at(results[at]);
+      for (uint32_t k = 0; k < p.k; ++k)
+        out[at] = std::fma(a.double_at(rows[at / p.n * p.k + k]), b.double_at(columns[k * p.n + at % p.n]),
+                           out[at]);
+    }
+    for (uint32_t at = 0; at < out.size(); ++at) {
+      const auto bits = std::bit_cast<uint64_t>(out[at]);
+      d.row[2 * results[at].element][results[at].lane] = static_cast<uint32_t>(bits);
+      d.row[2 * results[at].element + 1][results[at].lane] = static_cast<uint32_t>(bits >> 32);
+    }
   }
 }
 
@@ -373,6 +388,16 @@ bool lower_product(AmdLowering& l, Product p) {
   if (!places_of(l, l.operand(1), a, &p.from[0]) || !places_of(l, l.operand(2), b, &p.from[1]) ||
       !places_of(l, l.operand(3), d, &p.c) || !places_of(l, l.operand(0), d, &p.to))
     return false;
+  for (const auto* places : {&p.from[0], &p.from[1], &p.c, &p.to})
+    if (places->size() > kMaxRegisters) return false;
+  for (uint32_t block = 0; block < p.blocks; ++block) {
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t k = 0; k < p.k; ++k) p.sides[0].push_back(place_of(p, 0, i, k, block));
+    for (uint32_t k = 0; k < p.k; ++k)
+      for (uint32_t j = 0; j < p.n; ++j) p.sides[1].push_back(place_of(p, 1, j, k, block));
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t j = 0; j < p.n; ++j) p.results.push_back(result_of(p, i, j, block));
+  }
   l.facts().multiplies = true;
   l.unguarded();
   return l.emit(handler<run_product>, {}, std::move(p));
