@@ -40,7 +40,7 @@ struct Product {
   bool is_signed[2] = {true, true};
   uint32_t per_lane = 1;                 // elements of k in a lane
   std::vector<uint32_t> from[2], c, to;  // places of registers; c may be a number
-  // Where elements lie, block by block: of A row by row, of B k by k, of D row by row.
+  // The places of elements, block by block: of A row by row, of B k by k, of D row by row.
   struct Place {
     uint32_t lane, element;
   };
