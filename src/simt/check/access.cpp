@@ -45,9 +45,8 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
   if (address - kHostCall < kHostCallBytes) {
     trap(in, exec::TrapKind::kUnsupported,
          "the kernel calls the host here, to print (device_print) or to report a device_assert that fails: "
-         "level "
-         "'ttgir' executes both",
-         lane, address, bytes);
+         "level 'ttgir' executes both",
+         lane, 0, 0);
     return nullptr;
   }
   const bool read_only = write && worker->memory.readable(address, bytes);

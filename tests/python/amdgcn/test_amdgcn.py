@@ -3,6 +3,7 @@
 import kernels_for_amdgcn as k
 import pytest
 import torch
+import triton.language as tl
 import triton_runner
 from triton_runner import DiagnosticError, KernelTrap
 
@@ -71,6 +72,43 @@ def test_atomics_scans_bytes_doubles_and_calls(target):
     x, out = torch.randn(128), torch.zeros(128)
     k.calls[(128,)](x, out)
     assert torch.equal(out, x * x * x)
+
+
+def test_bytes_of_floats_are_saturated(target):
+    x = torch.cat([torch.randn(60) * 100, torch.tensor([1e6, -480.0, 7e4, 464.0])])
+    for kind in (tl.float8e4nv, tl.float8e5, tl.float8e4b8, tl.float8e5b16):
+        out, expected = torch.zeros(64), torch.zeros(64)
+        k.rounds_to[(1,)](x, out, 64, kind)
+        with triton_runner.using(level="ttir"):
+            k.rounds_to[(1,)](x, expected, 64, kind)
+        assert torch.equal(out, expected), kind
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.uint8, torch.uint16])
+def test_sums_that_stay_within_their_type(target, dtype):
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    x, y = (torch.randint(low, high + 1, (128,), dtype=torch.int32).to(dtype) for _ in range(2))
+    out = torch.zeros(256, dtype=torch.int32).to(dtype)
+    k.stays_within[(1,)](x, y, out, 128, tl.int32, low, high)
+    both = torch.cat([x.int() + y.int(), x.int() - y.int()])
+    assert torch.equal(out.int(), both.clamp(low, high))
+
+
+def test_sorted_bytes_and_divided_long_integers(target):
+    x = torch.randint(-128, 128, (512,), dtype=torch.int8)
+    out = torch.zeros_like(x)
+    k.sorts[(1,)](x, out, 512)
+    assert torch.equal(out, x.sort().values)
+    x = torch.randint(-(2**62), 2**62, (64,))
+    y = torch.randint(1, 2**40, (64,)) * (1 - 2 * (torch.arange(64) % 2))
+    out = torch.zeros_like(x)
+    k.divides[(1,)](x, y, out, 64)
+    assert torch.equal(out, torch.div(x, y, rounding_mode="trunc"))
+
+
+def test_what_prints_asks_for_another_level(target):
+    with pytest.raises(KernelTrap, match=r"device_print.*level 'ttgir'"):
+        k.prints[(1,)](torch.ones(64), torch.zeros(64), 64)
 
 
 def test_the_grid_is_known_to_the_kernel(target):
