@@ -5,6 +5,7 @@ import pytest
 import torch
 import triton.language as tl
 import triton_runner
+import warm
 from triton_runner import DiagnosticError, KernelTrap
 
 TARGETS = ("hip:gfx942", "hip:gfx950", "hip:gfx90a", "hip:gfx1100", "hip:gfx1201")
@@ -186,3 +187,26 @@ def test_waits_that_are_missing(tmp_path):
     )
     with pytest.raises(KernelTrap, match=r"kernels_for_amdgcn.py:\d+:\d+.*a load that nobody waited for"):
         broken[(2,)](x, y, out, 300)
+
+
+_PRINTS = """\
+import torch, triton, triton.language as tl
+
+@triton.jit
+def prints(x, out, B: tl.constexpr):
+    v = tl.load(x + tl.arange(0, B))
+    tl.device_print("v", v)
+    tl.store(out + tl.arange(0, B), v + 1)
+
+out = torch.zeros(64)
+prints[(1,)](torch.ones(64), out, 64)
+assert (out == 2).all()
+"""
+
+
+def test_what_a_level_cannot_run_is_no_fault(tmp_path):
+    (tmp_path / "prints.py").write_text(_PRINTS)
+    done = warm.cli("verify", "--target", "hip:gfx942", "prints.py", cwd=tmp_path)
+    assert "verdict: wrong" not in done.stdout and "the kernel calls the host here" in done.stdout
+    done = warm.cli("dump", "--target", "hip:gfx942", "--level", "llir", "prints.py", cwd=tmp_path)
+    assert "--level ttgir" in done.stdout + done.stderr and "--level ptx" not in done.stdout + done.stderr
