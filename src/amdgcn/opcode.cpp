@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace triton_runner::amdgcn {
 namespace {
@@ -66,6 +67,18 @@ bool suits(const Slot& s, const Operand& o, uint32_t width) {
   return !s.written && (o.kind != OperandKind::kWord || o.text.find("@rel32@") != std::string_view::npos);
 }
 
+// Modifiers that somebody reads, and those of caches, which change no value.
+const std::unordered_set<std::string_view> kModifiers = {
+    "addr64",     "bank_mask",  "bitop3",       "blgp",      "bound_ctrl", "byte_sel",
+    "cbsz",       "clamp",      "div",          "dlc",       "dpp8",       "dst_sel",
+    "dst_unused", "glc",        "idxen",        "lds",       "mul",        "neg_hi",
+    "neg_lo",     "nt",         "off",          "offen",     "offset",     "offset0",
+    "offset1",    "op_sel",     "op_sel_hi",    "quad_perm", "row_bcast",  "row_half_mirror",
+    "row_mask",   "row_mirror", "row_newbcast", "row_ror",   "row_share",  "row_shl",
+    "row_shr",    "row_xmask",  "sc0",          "sc1",       "scope",      "slc",
+    "src0_sel",   "src1_sel",   "th",           "wave_rol",  "wave_ror",   "wave_shl",
+    "wave_shr"};
+
 }  // namespace
 
 const Row& row(Opcode opcode) { return rows()[static_cast<size_t>(opcode)]; }
@@ -87,6 +100,12 @@ base::Result<Matched> match(const Module& module, const Instruction& in, uint32_
     return module.diagnostic(
         in.offset, "the engine does not execute the machine instruction '" + std::string(in.spelling) + "'",
         {kInstead});
+  for (const Modifier& m : in.modifiers)
+    if (!kModifiers.contains(m.name))
+      return module.diagnostic(
+          in.offset,
+          "the engine does not execute '" + std::string(in.spelling) + "' with '" + std::string(m.name) + "'",
+          {kInstead});
   Matched out{};
   if (in.row->takes_any) return out;
   size_t at = 0;

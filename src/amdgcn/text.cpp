@@ -312,7 +312,7 @@ class ParsedModule final : public Module {
       text = end < text.size() ? trimmed(text.substr(end + 1)) : std::string_view();
       if (piece.empty()) return diagnostic(in.offset, "an operand is missing", {std::string(in.spelling)});
       // Modifiers follow the last operand, and stand alone where there is none.
-      if (!piece.starts_with("instid") && !in.name.starts_with("s_wait")) {
+      if (!piece.starts_with("instid") && !piece.starts_with("hwreg(") && !in.name.starts_with("s_wait")) {
         const std::string_view all = piece;
         std::string_view rest = piece;
         piece = take_word(rest);

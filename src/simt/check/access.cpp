@@ -6,6 +6,7 @@
 
 #include "check/check.h"
 #include "check/count.h"
+#include "check/host.h"
 #include "state/exec.h"
 
 namespace triton_runner::simt {
@@ -40,6 +41,13 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
     if (worker->checks && !worker->checks->global(*this, in, lane, address, bytes, write)) return nullptr;
     if (worker->counting) worker->counting->access(*this, in, Space::kGlobal, lane, address, bytes, write);
     return reinterpret_cast<std::byte*>(address);
+  }
+  if (address - kHostCall < kHostCallBytes) {
+    trap(in, exec::TrapKind::kUnsupported,
+         "the kernel calls the host here, to print (device_print) or to report a device_assert that fails: "
+         "level 'ttgir' executes both",
+         lane, 0, 0);
+    return nullptr;
   }
   const bool read_only = write && worker->memory.readable(address, bytes);
   return fault(in, exec::TrapKind::kOutOfBounds,

@@ -3,7 +3,9 @@
 import kernels_for_amdgcn as k
 import pytest
 import torch
+import triton.language as tl
 import triton_runner
+import warm
 from triton_runner import DiagnosticError, KernelTrap
 
 TARGETS = ("hip:gfx942", "hip:gfx950", "hip:gfx90a", "hip:gfx1100", "hip:gfx1201")
@@ -71,6 +73,43 @@ def test_atomics_scans_bytes_doubles_and_calls(target):
     x, out = torch.randn(128), torch.zeros(128)
     k.calls[(128,)](x, out)
     assert torch.equal(out, x * x * x)
+
+
+def test_bytes_of_floats_are_saturated(target):
+    x = torch.cat([torch.randn(60) * 100, torch.tensor([1e6, -480.0, 7e4, 464.0])])
+    for kind in (tl.float8e4nv, tl.float8e5, tl.float8e4b8, tl.float8e5b16):
+        out, expected = torch.zeros(64), torch.zeros(64)
+        k.rounds_to[(1,)](x, out, 64, kind)
+        with triton_runner.using(level="ttir"):
+            k.rounds_to[(1,)](x, expected, 64, kind)
+        assert torch.equal(out, expected), kind
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.uint8, torch.uint16])
+def test_sums_that_stay_within_their_type(target, dtype):
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    x, y = (torch.randint(low, high + 1, (128,), dtype=torch.int32).to(dtype) for _ in range(2))
+    out = torch.zeros(256, dtype=torch.int32).to(dtype)
+    k.stays_within[(1,)](x, y, out, 128, tl.int32, low, high)
+    both = torch.cat([x.int() + y.int(), x.int() - y.int()])
+    assert torch.equal(out.int(), both.clamp(low, high))
+
+
+def test_sorted_bytes_and_divided_long_integers(target):
+    x = torch.randint(-128, 128, (512,), dtype=torch.int8)
+    out = torch.zeros_like(x)
+    k.sorts[(1,)](x, out, 512)
+    assert torch.equal(out, x.sort().values)
+    x = torch.randint(-(2**62), 2**62, (64,))
+    y = torch.randint(1, 2**40, (64,)) * (1 - 2 * (torch.arange(64) % 2))
+    out = torch.zeros_like(x)
+    k.divides[(1,)](x, y, out, 64)
+    assert torch.equal(out, torch.div(x, y, rounding_mode="trunc"))
+
+
+def test_what_prints_asks_for_another_level(target):
+    with pytest.raises(KernelTrap, match=r"device_print.*level 'ttgir'"):
+        k.prints[(1,)](torch.ones(64), torch.zeros(64), 64)
 
 
 def test_the_grid_is_known_to_the_kernel(target):
@@ -148,3 +187,31 @@ def test_waits_that_are_missing(tmp_path):
     )
     with pytest.raises(KernelTrap, match=r"kernels_for_amdgcn.py:\d+:\d+.*a load that nobody waited for"):
         broken[(2,)](x, y, out, 300)
+
+
+_PRINTS = """\
+import torch, triton, triton.language as tl
+
+@triton.jit
+def prints(x, out, B: tl.constexpr):
+    v = tl.load(x + tl.arange(0, B))
+    tl.device_print("v", v)
+    tl.store(out + tl.arange(0, B), v + 1)
+
+out = torch.zeros(64)
+prints[(1,)](torch.ones(64), out, 64)
+assert (out == 2).all()
+"""
+
+
+def test_what_a_level_cannot_run_is_no_fault(tmp_path):
+    (tmp_path / "prints.py").write_text(_PRINTS)
+    done = warm.cli("verify", "--target", "hip:gfx942", "prints.py", cwd=tmp_path)
+    assert "verdict: wrong" not in done.stdout and "the kernel calls the host here" in done.stdout
+    done = warm.cli("dump", "--target", "hip:gfx942", "--level", "llir", "prints.py", cwd=tmp_path)
+    assert "--level ttgir" in done.stdout + done.stderr and "--level ptx" not in done.stdout + done.stderr
+    done = warm.cli("profile", "--target", "hip:gfx942", "prints.py", cwd=tmp_path)
+    assert (
+        "which hip:gfx942 has none of" in done.stdout + done.stderr
+        and "resources" in done.stdout + done.stderr
+    )

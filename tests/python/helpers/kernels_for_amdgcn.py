@@ -113,3 +113,37 @@ def out_of_bounds(x, out, B: tl.constexpr):
 def races(x, B: tl.constexpr):
     at = tl.arange(0, B)
     tl.store(x + at // 2, at)
+
+
+@triton.jit
+def rounds_to(x, out, B: tl.constexpr, T: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i).to(T).to(tl.float32))
+
+
+@triton.jit
+def stays_within(x, y, out, B: tl.constexpr, W: tl.constexpr, low: tl.constexpr, high: tl.constexpr):
+    i = tl.arange(0, B)
+    a, b = tl.load(x + i).to(W), tl.load(y + i).to(W)
+    tl.store(out + i, tl.minimum(tl.maximum(a + b, low), high).to(out.dtype.element_ty))
+    tl.store(out + B + i, tl.minimum(tl.maximum(a - b, low), high).to(out.dtype.element_ty))
+
+
+@triton.jit
+def sorts(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.sort(tl.load(x + i)))
+
+
+@triton.jit
+def divides(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i) // tl.load(y + i))
+
+
+@triton.jit
+def prints(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.device_print("v", v)
+    tl.store(out + i, v + 1)

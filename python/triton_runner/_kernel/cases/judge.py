@@ -135,6 +135,9 @@ class Judging:
         except DiagnosticError as error:
             self.cannot(level or "cubin", how, error)
             return None
+        if run.trap is not None and run.trap.kind == "unsupported":  # it says nothing of the kernel
+            self.cannot(level or "cubin", how, run.trap)
+            return None
         self.runs.append(Ran.of(run))
         return run
 

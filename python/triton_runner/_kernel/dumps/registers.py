@@ -62,6 +62,11 @@ class Code:
         self.compiled = compiled
         self.name = compiled.name
         if not compiled.has("ptx"):
+            if compiled.has("amdgcn"):
+                raise fail(
+                    f"kernel '{self.name}' runs as AMD's machine code, whose values cannot be dumped",
+                    f"dump it with {option('level', 'ttgir')}",
+                )
             raise fail(
                 f"kernel '{self.name}' does not run as PTX here", f"launch it with {option('level', 'ptx')}"
             )

@@ -50,6 +50,11 @@ def profile_command(
 
     known = chips.chip_named(chip) if chip else None
     target = target or _settings.current().target or (f"cuda:{known.capability}" if known else None)
+    if target and target.startswith("hip"):
+        raise fail(
+            f"profile counts NVIDIA's machine code, which {target} has none of",
+            "--target cuda:90 counts an H100's; `triton-runner resources` has AMD's registers and memory",
+        )
     with _settings.using(target=target), prints_aside(as_json), telling(bar=True) as told:
         check_settings("cubin")
         options = {"programs": _sample(programs), "chip": chip, "replay": replay, "told": told}

@@ -136,6 +136,16 @@ u32 each_pack_halves(u16 a, u16 b) { return a | u32{b} << 16; }
 i32 each_absolute(i32 a) { return static_cast<i32>(a < 0 ? 0u - static_cast<u32>(a) : static_cast<u32>(a)); }
 u32 saturated_add(u32 a, u32 b) { return a + b < a ? 0xffffffff : a + b; }
 u32 saturated_sub(u32 a, u32 b) { return a < b ? 0 : a - b; }
+template <class T>
+T sum_within(T a, T b) {
+  return static_cast<T>(
+      std::clamp<int>(int{a} + b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+template <class T>
+T difference_within(T a, T b) {
+  return static_cast<T>(
+      std::clamp<int>(int{a} - b, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
 i32 within(i64 x) { return static_cast<i32>(std::clamp<i64>(x, INT32_MIN, INT32_MAX)); }
 i32 signed_add(i32 a, i32 b) { return within(i64{a} + b); }
 i32 signed_sub(i32 a, i32 b) { return within(i64{a} - b); }
@@ -174,6 +184,13 @@ u32 each_pk_sub_u16(u32 a, u32 b) {
 }
 u32 each_pk_add_i16(u32 a, u32 b) { return each_pk_add_u16(a, b); }
 u32 each_pk_sub_i16(u32 a, u32 b) { return each_pk_sub_u16(a, b); }
+template <class T, bool kSubtracts>
+u32 pairs_within(u32 a, u32 b) {
+  return by_halves<T>(a, b, [](int x, int y) {
+    const T p = static_cast<T>(x), q = static_cast<T>(y);
+    return kSubtracts ? difference_within(p, q) : sum_within(p, q);
+  });
+}
 u32 each_pk_mul_lo_u16(u32 a, u32 b) {
   return by_halves<u16>(a, b, [](u32 x, u32 y) { return x * y; });
 }
@@ -201,6 +218,14 @@ u32 each_pk_ashrrev_i16(u32 n, u32 a) {
 u32 each_pk_mad_u16(u32 a, u32 b, u32 c) { return each_pk_add_u16(each_pk_mul_lo_u16(a, b), c); }
 
 // --- floats ------------------------------------------------------------------------------------------------------------
+// ISA, V_MAD_F32: a product and a sum, each rounded, of which subnormals are zero whatever the mode is.
+float without_subnormals(float x) {
+  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
+}
+float each_mad_f32(float a, float b, float c) {
+  const float product = without_subnormals(without_subnormals(a) * without_subnormals(b));
+  return without_subnormals(product + without_subnormals(c));
+}
 template <class T>
 bool is_signaling(T x) {
   if constexpr (sizeof(T) == 4)
@@ -504,7 +529,16 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-Handler saturated_sum(bool subtracts, bool is_signed) {
+Handler saturated_sum(bool subtracts, bool is_signed, uint32_t bits) {
+  if (bits == 16) {
+    if (is_signed) return subtracts ? &Each<&difference_within<i16>>::run : &Each<&sum_within<i16>>::run;
+    return subtracts ? &Each<&difference_within<u16>>::run : &Each<&sum_within<u16>>::run;
+  }
+  if (bits == 0) {
+    if (is_signed)
+      return subtracts ? &Each<&pairs_within<i16, true>>::run : &Each<&pairs_within<i16, false>>::run;
+    return subtracts ? &Each<&pairs_within<u16, true>>::run : &Each<&pairs_within<u16, false>>::run;
+  }
   if (is_signed) return subtracts ? &Each<&signed_sub>::run : &Each<&signed_add>::run;
   return subtracts ? &Each<&saturated_sub>::run : &Each<&saturated_add>::run;
 }

@@ -95,6 +95,19 @@ void put_half(Lanes& l, const Operands& in) {
     if (l.on(i)) d[i] = (d[i] & kept) | static_cast<uint32_t>(a[i]) << shift;
 }
 
+void keep_finite(Lanes& l, const Operands& in) {
+  uint16_t* d = l.reg<uint16_t>(in.d);
+  const auto is_finite = [&](uint32_t place, uint32_t i) {
+    if (place == kNoRegister) return true;
+    return in.small == 4 ? (l.reg<uint32_t>(place)[i] & 0x7f800000) != 0x7f800000
+                         : (l.reg<uint16_t>(place)[i] & 0x7c00) != 0x7c00;
+  };
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.on(i) && (d[i] & 0x7fff) == 0x7c00 && is_finite(in.a, i) && is_finite(in.b, i) &&
+        is_finite(in.c, i))
+      d[i] = static_cast<uint16_t>((d[i] & 0x8000) | 0x7bff);
+}
+
 void take_bytes(Lanes& l, const Operands& in) {
   const uint32_t* a = l.reg<uint32_t>(in.a);
   uint32_t* d = l.reg<uint32_t>(in.d);

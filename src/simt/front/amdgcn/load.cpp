@@ -61,6 +61,11 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
     d.location.file = filename;
     return d;
   };
+  const std::string_view target = module->target();
+  if (!target.starts_with("gfx9") && !target.starts_with("gfx11") && !target.starts_with("gfx120"))
+    return bad("the engine does not execute machine code of '" + std::string(target) +
+                   "': it knows CDNA (gfx90a, gfx942, gfx950) and RDNA 3 and 4 (gfx11, gfx12)",
+               {"level 'ttgir' executes the IR that this was compiled from"});
   Code code;
   code.level = "amdgcn";
   code.kernel = kernel->name;

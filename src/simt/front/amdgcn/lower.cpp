@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/host.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/listing.h"
 #include "ops/control.h"
@@ -74,21 +75,74 @@ constexpr Rule kRules[] = {
 #undef LOWER
 };
 
-// With clamp a sum of integers stays within 32 bits (of floats it is a step after the operation). Null: no such operation is known.
+// With clamp a sum of integers stays within its bits (of floats it is a step after the operation). Null: no such operation is known.
 Handler clamped_handler(const amdgcn::Instruction& in) {
   switch (in.row->opcode) {
     case amdgcn::Opcode::k_v_add_u32:
-      return saturated_sum(false, false);
-    case amdgcn::Opcode::k_v_sub_u32:
-      return saturated_sum(true, false);
+      return saturated_sum(false, false, 32);
     case amdgcn::Opcode::k_v_add_i32:
-      return saturated_sum(false, true);
+      return saturated_sum(false, true, 32);
+    case amdgcn::Opcode::k_v_sub_u32:
+      return saturated_sum(true, false, 32);
+    case amdgcn::Opcode::k_v_subrev_u32:
+      return saturated_sum(true, false, 32);
+    case amdgcn::Opcode::k_v_subrev_u16:
+      return saturated_sum(true, false, 16);
     case amdgcn::Opcode::k_v_sub_i32:
-      return saturated_sum(true, true);
+      return saturated_sum(true, true, 32);
+    case amdgcn::Opcode::k_v_add_u16:
+      return saturated_sum(false, false, 16);
+    case amdgcn::Opcode::k_v_add_i16:
+      return saturated_sum(false, true, 16);
+    case amdgcn::Opcode::k_v_sub_u16:
+      return saturated_sum(true, false, 16);
+    case amdgcn::Opcode::k_v_sub_i16:
+      return saturated_sum(true, true, 16);
+    case amdgcn::Opcode::k_v_pk_add_u16:
+      return saturated_sum(false, false, 0);
+    case amdgcn::Opcode::k_v_pk_add_i16:
+      return saturated_sum(false, true, 0);
+    case amdgcn::Opcode::k_v_pk_sub_u16:
+      return saturated_sum(true, false, 0);
+    case amdgcn::Opcode::k_v_pk_sub_i16:
+      return saturated_sum(true, true, 0);
     default:
       break;
   }
   return nullptr;
+}
+
+// FP16_OVFL: which operations may give a half that is too large, and which of those are not known with it.
+bool may_overflow(amdgcn::Opcode opcode, bool* is_known) {
+  using enum amdgcn::Opcode;
+  *is_known = true;
+  switch (opcode) {
+    case k_v_add_f16:
+    case k_v_sub_f16:
+    case k_v_subrev_f16:
+    case k_v_mul_f16:
+    case k_v_fma_f16:
+    case k_v_fmaak_f16:
+    case k_v_cvt_f16_f32:
+      return true;
+    default:
+      break;
+  }
+  *is_known = false;
+  switch (opcode) {
+    case k_v_pk_add_f16:
+    case k_v_pk_mul_f16:
+    case k_v_pk_fma_f16:
+    case k_v_ldexp_f16:
+    case k_v_exp_f16:
+    case k_v_rcp_f16:
+    case k_v_div_fixup_f16:
+    case k_v_cvt_f16_u16:
+    case k_v_wmma_f16_16x16x16_f16:
+      return true;
+    default:
+      return false;
+  }
 }
 
 uint32_t generation_of(std::string_view target) {
@@ -148,6 +202,10 @@ bool AmdLowering::compare(num::Comparison comparison, Type type, uint32_t d, uin
   const auto c = static_cast<uint32_t>(comparison);
   const Handler run = lanes::find(Op::kSetp, type, Type::kNone, c << lanes::kComparisonShift);
   return run && emit(run, {.d = d, .a = a, .b = b, .small = c});
+}
+
+void AmdLowering::keep_finite(uint32_t d, uint32_t a, uint32_t b, uint32_t c, uint32_t bytes) {
+  if (saturates) emit(amd::keep_finite, {.d = d, .a = a, .b = b, .c = c, .small = bytes});
 }
 
 uint32_t AmdLowering::both(uint32_t a, uint32_t b) {
@@ -222,7 +280,11 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   guard_ = is_vector ? exec_ : kNoRegister;
   const Rule& rule = kRules[static_cast<size_t>(in.row->opcode)];
   const size_t faults = sink_.list().size();
-  bool done = false;
+  bool done = false, is_known = true;
+  const bool keeps_finite = saturates && may_overflow(in.row->opcode, &is_known);
+  if (keeps_finite && !is_known)
+    return error("'" + std::string(in.spelling) + "' is not executed where FP16_OVFL is set",
+                 {"level 'ttgir' executes the IR that this was compiled from"});
   if (rule.how == How::kLower) {
     done = rule.lower(*this);
   } else {
@@ -245,9 +307,11 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
         give_mask(amdgcn::Operand{.kind = amdgcn::OperandKind::kScalar, .index = amdgcn::kExecLo}, d);
     } else if (run) {
       if (in.has("clamp") && in.row->slots.back().kind != 'F' && !(run = clamped_handler(in)))
-        return error("'" + std::string(in.spelling) + "' with clamp is not executed");
+        return error("'" + std::string(in.spelling) + "' with clamp is not executed",
+                     {"level 'ttgir' executes the IR that this was compiled from"});
       o.d = result();
       done = emit(run, o);
+      if (keeps_finite) keep_finite(o.d, o.a, o.b, o.c, in.row->slots.back().bits / 8);
       if (rule.how == How::kLogic || rule.how == How::kEachScc) {
         const bool wide = in.row->slots[0].bits == 64;
         compare(kCmpNe, wide ? kU64 : kU32, scc(), o.d, constant(0, wide ? 8 : 4));
@@ -294,6 +358,7 @@ bool AmdLowering::lower_kernel() {
       if (h.kind.starts_with("block_count_")) value = grid[axis];
       if (h.kind.starts_with("group_size_")) value = of.block[axis];
       if (h.kind == "grid_dims") value = 3;
+      if (h.kind == "hostcall_buffer") value = kHostCall;
       std::memcpy(out + h.offset, &value, std::min(h.bytes, 8u));
     }
   };
@@ -303,6 +368,7 @@ bool AmdLowering::lower_kernel() {
   code.static_shared = static_cast<uint32_t>(kernel.directive("group_segment_fixed_size"));
   code.dynamic_shared = true;
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;
+  saturates = kernel.directive("fp16_overflow") != 0;
   begin_registers();
   for (const amdgcn::Instruction& in : kernel.body) {
     starts_.push_back(static_cast<uint32_t>(code.instrs.size()));

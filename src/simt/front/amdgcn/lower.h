@@ -53,6 +53,7 @@ class AmdLowering final : public Emitter {
   uint32_t result(size_t k = 0);
   bool give();                                                   // all results of result()
   bool give_mask(const amdgcn::Operand& o, uint32_t predicate);  // under EXEC
+  bool give_selected(const amdgcn::Operand& o, uint32_t place);  // SDWA
   bool give_pair(const amdgcn::Operand& o, uint32_t wide, uint32_t k = 0);
   void exec_changed();  // EXEC was written as a scalar
 
@@ -70,6 +71,9 @@ class AmdLowering final : public Emitter {
   Source& facts() { return *source_; }
   const amdgcn::Module& module() const { return *module_; }
   uint32_t instruction() const { return number_; }
+  // FP16_OVFL: d, halves, is finite where a, b and c are: the largest instead of an infinity. bytes: of an operand.
+  void keep_finite(uint32_t d, uint32_t a, uint32_t b, uint32_t c, uint32_t bytes);
+  bool saturates = false;  // FP16_OVFL is set
   void jump_anywhere(uint32_t at) { anywhere_.push_back(at); }
 
  private:
@@ -107,7 +111,8 @@ class AmdLowering final : public Emitter {
 
 // The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.
 Handler each_handler(amdgcn::Opcode opcode);
-Handler saturated_sum(bool subtracts, bool is_signed);  // of 32 bits
+Handler saturated_sum(bool subtracts, bool is_signed,
+                      uint32_t bits);  // of 16 bits, 32, or a pair of 16: bits 0
 
 namespace amd {
 #define OP(name, operands, how) how

@@ -56,8 +56,8 @@ uint64_t AmdLowering::symbol(const Operand& o) {
   const auto found = kernel.labels.find(name);
   if (kernel.data.contains(name)) return o.text.find("@lo") != std::string_view::npos ? 0 : kDataWindow;
   if (found == kernel.labels.end()) {
-    error("'" + std::string(name) +
-          "' is not a function of this text: constants, and what prints by them, are not executed");
+    error("'" + std::string(name) + "' is not a function of this text: constants in memory are not executed",
+          {"level 'ttgir' executes the IR that this was compiled from"});
     return 0;
   }
   return o.text.find("@lo") != std::string_view::npos ? found->second : 0;
@@ -307,6 +307,19 @@ uint32_t AmdLowering::clamped(uint32_t place, const Slot& s) {
   return place;
 }
 
+// SDWA's dst_sel and dst_unused: bits of the result go to their place in the register, and the register's others stay or are 0.
+bool AmdLowering::give_selected(const Operand& o, uint32_t place) {
+  const std::string_view to = in_->text("dst_sel");
+  const uint32_t d = register_at(o, 0);
+  if (to == "" || to == "DWORD")
+    return lanes(lanes::Operation::kMov, lanes::Type::kB32, {.d = d, .a = place});
+  if (in_->text("dst_unused") == "UNUSED_SEXT") return false;
+  const uint32_t bits = to.starts_with("BYTE_") ? 8 : 16, from = bits * static_cast<uint32_t>(to[5] - '0');
+  const uint32_t kept = in_->text("dst_unused") == "UNUSED_PRESERVE" ? d : constant(0, 4);
+  return emit(lanes::find(lanes::Operation::kBfi, lanes::Type::kB32),
+              {.d = d, .a = place, .b = kept, .c = constant(from, 4), .e = constant(bits, 4)});
+}
+
 bool AmdLowering::give() {
   const std::vector<Given> all = std::move(given_);
   given_.clear();
@@ -331,25 +344,18 @@ bool AmdLowering::give() {
       const int64_t half =
           o->half >= 0 ? o->half : in_->number_at("op_sel", read, in_->text("dst_sel") == "WORD_1");
       const bool is_sdwa = in_->encoding == amdgcn::Instruction::kSdwa;
-      if (is_sdwa && in_->text("dst_sel").starts_with("BYTE")) return false;
+      if (is_sdwa && in_->text("dst_sel").starts_with("BYTE")) {
+        const uint32_t word = scratch(4);
+        emit(amd::put_half, {.d = word, .a = g.place, .small = 0, .imm = 1});
+        if (!give_selected(*o, word)) return false;
+        continue;
+      }
       const bool keeps = is_sdwa ? in_->text("dst_unused") == "UNUSED_PRESERVE"
                                  : is_rdna || half || in_->has("op_sel") || name().starts_with("v_cvt_pk_");
       emit(amd::put_half,
            {.d = register_at(*o, 0), .a = g.place, .small = static_cast<uint32_t>(half), .imm = !keeps});
     } else if (in_->encoding == amdgcn::Instruction::kSdwa) {
-      const std::string_view to = in_->text("dst_sel");
-      const uint32_t d = register_at(*o, 0);
-      if (to == "" || to == "DWORD") {
-        lanes(lanes::Operation::kMov, lanes::Type::kB32, {.d = d, .a = g.place});
-        continue;
-      }
-      const bool is_byte = to.starts_with("BYTE_");
-      const uint32_t bits = is_byte ? 8 : 16, from = bits * static_cast<uint32_t>(to[5] - '0');
-      if (in_->text("dst_unused") == "UNUSED_SEXT") return false;
-      // Bits of the result in their place, and those of the register that stay.
-      const uint32_t kept = in_->text("dst_unused") == "UNUSED_PRESERVE" ? d : constant(0, 4);
-      emit(lanes::find(lanes::Operation::kBfi, lanes::Type::kB32),
-           {.d = d, .a = g.place, .b = kept, .c = constant(from, 4), .e = constant(bits, 4)});
+      if (!give_selected(*o, g.place)) return false;
     }
   }
   return true;

@@ -282,8 +282,23 @@ bool lower_get_mode(AmdLowering& l) {
 }
 // Rounding and subnormals stay as the kernel descriptor has them; other fields change no value.
 bool lower_set_mode(AmdLowering& l) {
-  if (l.operand(0).text.find("HW_REG_MODE") == std::string_view::npos) return true;
-  return l.error("changing the mode of floats is not executed");
+  if (l.operand(0).text.find("_MODE") == std::string_view::npos) return true;
+  // FP16_OVFL is set for a whole kernel by the first instructions: no way leads around them, and none back.
+  const amdgcn::Operand& to = l.operand(1);
+  const auto jumps = [&](const amdgcn::Instruction& in, size_t at) {
+    if (!in.name.starts_with("s_cbranch") && in.name != "s_branch") return false;
+    const auto label =
+        in.operands.empty() ? l.kernel.labels.end() : l.kernel.labels.find(in.operands[0].text);
+    if (label == l.kernel.labels.end()) return true;
+    return at < l.instruction() ? label->second > l.instruction() : label->second <= l.instruction();
+  };
+  bool always =
+      to.kind == amdgcn::OperandKind::kInteger && (l.operand(0).text == "hwreg(HW_REG_MODE, 23, 1)" ||
+                                                   l.operand(0).text == "hwreg(HW_REG_WAVE_MODE, 23, 1)");
+  for (size_t at = 0; always && at < l.kernel.body.size(); ++at) always = !jumps(l.kernel.body[at], at);
+  if (always) return l.saturates = to.integer & 1, true;
+  return l.error("changing the mode of floats is not executed",
+                 {"level 'ttgir' executes the IR that this was compiled from"});
 }
 bool lower_clock(AmdLowering& l) {
   l.emit(

@@ -238,14 +238,24 @@ Type float_of(const Slot& s) { return s.bits == 16 ? kF16 : s.bits == 64 ? kF64 
 
 bool lower_fmac(AmdLowering& l) {
   const Slot from = l.in().row->slots[1];
+  const uint32_t a = l.source(1), b = l.source(2), c = l.source(*l.slot(0), from, 2), d = l.result();
+  l.lanes(Op::kFma, float_of(from), {.d = d, .a = a, .b = b, .c = c});
+  if (from.bits == 16) l.keep_finite(d, a, b, c, 2);
+  return l.give();
+}
+// d += a * b, rounded twice
+bool lower_mac(AmdLowering& l) {
+  const Slot from = l.in().row->slots[1];
   const uint32_t a = l.source(1), b = l.source(2), c = l.source(*l.slot(0), from, 2);
-  l.lanes(Op::kFma, float_of(from), {.d = l.result(), .a = a, .b = b, .c = c});
+  l.emit(each_handler(amdgcn::Opcode::k_v_mad_f32), {.d = l.result(), .a = a, .b = b, .c = c});
   return l.give();
 }
 // d = a * number + b
 bool lower_fmamk(AmdLowering& l) {
-  const uint32_t a = l.source(1), k = l.source(2), b = l.source(3);
-  l.lanes(Op::kFma, float_of(l.in().row->slots[1]), {.d = l.result(), .a = a, .b = k, .c = b});
+  const Slot from = l.in().row->slots[1];
+  const uint32_t a = l.source(1), k = l.source(2), b = l.source(3), d = l.result();
+  l.lanes(Op::kFma, float_of(from), {.d = d, .a = a, .b = k, .c = b});
+  if (from.bits == 16) l.keep_finite(d, a, k, b, 2);
   return l.give();
 }
 
@@ -339,6 +349,7 @@ bool lower_mix(AmdLowering& l) {
   l.lanes(Op::kFma, kF32, {.d = sum, .a = from[0], .b = from[1], .c = from[2]});
   if (l.in().has("clamp")) return false;
   l.emit(each_handler(amdgcn::Opcode::k_v_cvt_f16_f32), {.d = out, .a = sum});
+  l.keep_finite(out, from[0], from[1], from[2], 4);
   return l.emit(put_half,
                 {.d = l.register_at(*l.slot(0), 0), .a = out, .small = l.name() == "v_fma_mixhi_f16"});
 }
@@ -354,8 +365,8 @@ bool lower_pack_moves(AmdLowering& l) {
   return l.give();
 }
 
-// --- bytes: fp8 and bf8, FNUZ in gfx940 to gfx942, OCP's from gfx950 and gfx12 on. What is too large is a NaN or an infinity, as
-// .amdhsa_fp16_overflow is 0 ------------------------------------------------
+// --- bytes: fp8 and bf8, FNUZ in gfx940 to gfx942, OCP's from gfx950 and gfx12 on. What is too large is a NaN or an infinity, or the
+// largest number where FP16_OVFL is set and the value is finite --------------------
 namespace {
 
 num::Type byte_type(AmdLowering& l, bool is_bf8) {
@@ -364,10 +375,17 @@ num::Type byte_type(AmdLowering& l, bool is_bf8) {
   return fnuz ? num::Type::kF8E4M3FNUZ : num::Type::kF8E4M3FN;
 }
 
+// A finite value within the range of a type of bytes: infinities and NaN stay.
+double within(double value, num::Type type) {
+  const uint64_t largest = type == num::Type::kF8E4M3FN ? 0x7e : type == num::Type::kF8E5M2 ? 0x7b : 0x7f;
+  const double most = num::to_double(largest, type);
+  return std::isfinite(value) ? std::clamp(value, -most, most) : value;
+}
+
 struct Bytes {
   num::Type type;
   uint32_t at = 0;  // the first byte
-  bool pair = false;
+  bool pair = false, saturates = false;
 };
 void read_bytes(Exec& x, const Operands& in, const Bytes& plan) {
   const uint32_t* a = x.reg<uint32_t>(in.a);
@@ -384,8 +402,9 @@ void write_bytes(Exec& x, const Operands& in, const Bytes& plan) {
     const float values[2] = {x.reg<float>(in.a)[i], x.reg<float>(in.b)[i]};
     for (uint32_t k = 0; k < 2; ++k) {
       const float value = values[k];
-      const auto byte = static_cast<uint32_t>(
-          num::from_double(value, plan.type, num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
+      const auto byte =
+          static_cast<uint32_t>(num::from_double(plan.saturates ? within(value, plan.type) : value, plan.type,
+                                                 num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = 8 * (plan.at + k);
       d[i] = (d[i] & ~(255u << shift)) | byte << shift;
     }
@@ -401,6 +420,7 @@ bool lower_from_bytes(AmdLowering& l) {
   const uint32_t a = o.is_register() ? l.register_at(o, 0) : l.source(1);
   if (select.starts_with("BYTE_")) plan.at = static_cast<uint32_t>(select[5] - '0');
   if (select == "WORD_1") plan.at = 2;
+  if (l.in().has("byte_sel")) plan.at = static_cast<uint32_t>(l.in().number("byte_sel")) & 3;
   if (l.in().has("op_sel")) {
     const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", 0, 0)),
                high = static_cast<uint32_t>(l.in().number_at("op_sel", 1, 0));
@@ -413,7 +433,7 @@ bool lower_from_bytes(AmdLowering& l) {
 bool lower_to_bytes(AmdLowering& l) {
   if (l.name().starts_with("v_cvt_sr_")) return l.error("stochastic rounding to fp8 is not executed");
   const Bytes plan{byte_type(l, l.name().find("bf8") != std::string_view::npos),
-                   l.in().number_at("op_sel", 2, 0) || l.slot(0)->half > 0 ? 2u : 0u, true};
+                   l.in().number_at("op_sel", 2, 0) || l.slot(0)->half > 0 ? 2u : 0u, true, l.saturates};
   const uint32_t a = l.source(1), b = l.source(2);
   return l.emit(handler<write_bytes>, {.d = l.register_at(*l.slot(0), 0), .a = a, .b = b}, plan);
 }
@@ -432,6 +452,7 @@ num::Type element_type(std::string_view name) {
 struct Scaled {
   num::Type narrow, wide;
   uint32_t at = 0;  // the first bit
+  bool saturates = false;
 };
 double scale_of(uint32_t bits) {
   const uint32_t exponent = bits >> 23 & 255;
@@ -465,8 +486,9 @@ void write_scaled(Exec& x, const Operands& in, const Scaled& plan) {
     const uint64_t values[2] = {wide ? a[i] : a[i] & 0xffff, wide ? b[i] : a[i] >> 16};
     for (uint32_t k = 0; k < 2; ++k) {
       const uint64_t value = values[k];
+      const double scaled = num::to_double(value, plan.wide) / scale_of(scale[i]);
       const auto code = static_cast<uint32_t>(
-          num::from_double(num::to_double(value, plan.wide) / scale_of(scale[i]), plan.narrow,
+          num::from_double(plan.saturates && bits == 8 ? within(scaled, plan.narrow) : scaled, plan.narrow,
                            num::Rounding::kNearestEven, num::Overflow::kNonSaturating));
       const uint32_t shift = plan.at + bits * k, field = ((1u << bits) - 1) << shift;
       d[i] = (d[i] & ~field) | (code << shift & field);
@@ -496,7 +518,7 @@ bool lower_from_scaled(AmdLowering& l) {
 }
 bool lower_to_scaled(AmdLowering& l) {
   const auto [to, from] = types_of(l.name());
-  Scaled plan{element_type(to), element_type(from)};
+  Scaled plan{element_type(to), element_type(from), 0, l.saturates};
   const size_t last =
       from == "f32" ? 3 : 2;  // the operand of the scale, and its bit of op_sel for the result
   const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", to == "fp4" ? 2 : 3, 0)),
