@@ -215,3 +215,22 @@ def test_what_a_level_cannot_run_is_no_fault(tmp_path):
         "which hip:gfx942 has none of" in done.stdout + done.stderr
         and "resources" in done.stdout + done.stderr
     )
+
+
+def test_a_case_brings_its_target(tmp_path):
+    x, out = torch.ones(300), torch.zeros(300)
+    with triton_runner.using(device="cpu", target="hip:gfx942"), triton_runner.capture(tmp_path) as captured:
+        k.add[(2,)](x, x, out, 300, 256)
+    done = warm.cli("run", "--device", "cpu", "--level", "amdgcn", str(captured.cases[0]))
+    assert "add (amdgcn), grid (2, 1, 1)" in done.stdout and done.stdout.endswith("right\n"), done
+    done = warm.cli("run", "--device", "cpu", "--level", "ptx", str(captured.cases[0]))
+    assert "hip:gfx942 has no level ptx" in done.stderr
+
+
+def test_overflow_is_the_programs(target):
+    """An index that overflows is called so; LLVM's own arithmetic with addresses is not."""
+    x, out = torch.ones(300), torch.zeros(300)
+    right = triton_runner.verify(k.add, [x, x, out, 300, 256], grid=(2,), target=target)
+    assert right.verdict == "no fault found", str(right)
+    wrong = triton_runner.verify(k.strided, [x, out, 2**27, 64], grid=(1,), target=target)
+    assert wrong.verdict == "wrong" and "overflow" in str(wrong), str(wrong)

@@ -147,3 +147,9 @@ def prints(x, out, B: tl.constexpr):
     v = tl.load(x + i)
     tl.device_print("v", v)
     tl.store(out + i, v + 1)
+
+
+@triton.jit
+def strided(x, out, stride, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(out + at, tl.load(x + 150 + at * stride // 16777216))  # from -128 to 127

@@ -15,7 +15,7 @@ import numpy
 
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS
+from triton_runner._base.levels import LEVELS, executed
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases import archive, page, tensors
 from triton_runner._kernel.lockstep import lockstep
@@ -106,7 +106,7 @@ class Case:
         if not level and self.level in ("cubin", "hsaco") and devices.gpu() is None:
             level = self.subject.levels[-1]
         level = level or self.level
-        level = "ptx" if level == "llir" else level
+        level = executed(level, self.subject.target)
         if level == "hsaco" or (level == "cubin" and devices.resolved_device() != "cpu"):
             return self.subject.run(device=devices.gpu())
         there = [*self.subject.levels, *["cubin"] * ("cubin" in self.subject.texts)]

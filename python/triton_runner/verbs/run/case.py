@@ -9,6 +9,13 @@ import click
 from triton_runner._base.errors import fail
 
 
+def target_of(file: str) -> str | None:
+    """The target of a case; None where there is no such file."""
+    from triton_runner._kernel.cases.case import open_case  # with NumPy
+
+    return open_case(file).target if os.path.isfile(file) else None
+
+
 def run_case(file: str, release: str | None, level: str | None, look: list[str]) -> int:
     """`triton-runner run` with a case: runs its texts, or its Python in another release. Returns the
     status. look: the note on how to look at a trap."""

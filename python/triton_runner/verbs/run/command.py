@@ -17,7 +17,7 @@ from triton_runner._programs.options import (
 )
 from triton_runner._programs.settings import apply_settings, fault_status, program_option, settings_options
 from triton_runner._programs.watched import in_own_process
-from triton_runner.verbs.run.case import run_case
+from triton_runner.verbs.run.case import run_case, target_of
 
 
 class Size(click.ParamType):
@@ -63,7 +63,8 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
 
     if ghost and not pretend_cuda:
         raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
-    apply_settings(**settings, quick=1 if quick else None, program=only, ghost=ghost)
+    target = settings["target"] or (target_of(program) if program.endswith(".trcase") else None)
+    apply_settings(**settings | {"target": target}, quick=1 if quick else None, program=only, ghost=ghost)
     options = {"--pretend-cuda": pretend_cuda, "-m": is_module}
     words = [*(name for name, said in options.items() if said), program, *arguments]
     looks = look(words, settings, quick, ghost, only, release)
