@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from triton_runner._base.commands import shell
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
@@ -53,7 +54,7 @@ def profile_command(
     if target and target.startswith("hip"):
         raise fail(
             f"profile counts NVIDIA's machine code, which {target} has none of",
-            "--target cuda:90 counts an H100's; `triton-runner resources` has AMD's registers and memory",
+            f"--target cuda:90 counts an H100's; `{shell('resources')}` has AMD's registers and memory",
         )
     with _settings.using(target=target), prints_aside(as_json), telling(bar=True) as told:
         check_settings("cubin")

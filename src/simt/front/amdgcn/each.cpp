@@ -515,16 +515,6 @@ constexpr Handler kHandlers[] = {
 #define EACH_SCC(f) &Each<&each_##f>::run
 #define EACH_MASK(f) &Each<&each_##f>::run
 #include <triton_runner/amdgcn/opcodes.def>
-#undef LANES
-#undef FLOAT
-#undef REVERSED
-#undef FLOAT_REVERSED
-#undef LOGIC
-#undef COMPARE
-#undef LOWER
-#undef EACH
-#undef EACH_SCC
-#undef EACH_MASK
 };
 
 }  // namespace

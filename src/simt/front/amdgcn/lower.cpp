@@ -63,16 +63,6 @@ constexpr Rule kRules[] = {
 #define LOWER(f) \
   Rule { How::kLower, Op::kNone, Type::kNone, 0, kCmpEq, amd::lower_##f }
 #include <triton_runner/amdgcn/opcodes.def>
-#undef LANES
-#undef FLOAT
-#undef REVERSED
-#undef FLOAT_REVERSED
-#undef LOGIC
-#undef COMPARE
-#undef EACH
-#undef EACH_SCC
-#undef EACH_MASK
-#undef LOWER
 };
 
 // With clamp a sum of integers stays within its bits (of floats it is a step after the operation). Null: no such operation is known.

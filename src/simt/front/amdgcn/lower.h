@@ -127,16 +127,6 @@ namespace amd {
 #define EACH_MASK(...)
 #define LOWER(f) bool lower_##f(AmdLowering& l);
 #include <triton_runner/amdgcn/opcodes.def>
-#undef LANES
-#undef FLOAT
-#undef REVERSED
-#undef FLOAT_REVERSED
-#undef LOGIC
-#undef COMPARE
-#undef EACH
-#undef EACH_SCC
-#undef EACH_MASK
-#undef LOWER
 }  // namespace amd
 
 }  // namespace triton_runner::simt
