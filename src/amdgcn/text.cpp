@@ -15,17 +15,8 @@ namespace {
 
 constexpr uint32_t kMaxRegisters = 32;  // of one operand
 
-std::string_view trimmed(std::string_view s) {
-  const size_t from = s.find_first_not_of(" \t\r");
-  if (from == std::string_view::npos) return {};
-  return s.substr(from, s.find_last_not_of(" \t\r") - from + 1);
-}
-
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
+using base::take;
+using base::trimmed;
 
 std::string_view take_word(std::string_view& text) {
   const size_t end = std::min(text.find_first_of(" \t"), text.size());
@@ -34,14 +25,11 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// All of the text is a number, in base 10 or, after 0x, 16.
+// All of the text is a number.
 bool read_integer(std::string_view text, int64_t* out) {
-  const bool negative = take(text, "-");
-  const int base = take(text, "0x") ? 16 : 10;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return false;
-  *out = static_cast<int64_t>(negative ? 0 - value : value);
+  int64_t value = 0;
+  if (!base::take_number(text, &value) || !text.empty()) return false;
+  *out = value;
   return true;
 }
 
@@ -413,13 +401,6 @@ int64_t Instruction::number_at(std::string_view modifier, size_t k, int64_t othe
   }
   int64_t out = 0;
   return read_integer(trimmed(list.substr(0, list.find(','))), &out) ? out : otherwise;
-}
-
-base::Location Module::location(uint32_t offset) const { return lines_.locate(text(), offset, filename()); }
-
-base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
-                                    std::vector<std::string> notes) const {
-  return lines_.diagnostic(text(), offset, filename(), std::move(message), std::move(notes));
 }
 
 base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string filename) {

@@ -1,14 +1,13 @@
 // AMD assembly: its .amdgpu_metadata block is YAML of one fixed shape, which LLVM writes one key a line.
+#include <triton_runner/base/text.h>
+
 #include "scan.h"
 #include "text.h"
 
 namespace triton_runner::artifact {
 namespace {
 
-std::string_view trimmed(std::string_view s) {
-  size_t first = s.find_first_not_of(" \t\r"), last = s.find_last_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string_view() : s.substr(first, last - first + 1);
-}
+using base::trimmed;
 
 // Reads what LLVM writes after a kernel's code: "; codeLenInByte = 1234", "; Occupancy: 8".
 void read_comments(std::string_view text, Description& k) {

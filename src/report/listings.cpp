@@ -7,22 +7,20 @@
 #include <triton_runner/base/try.h>
 #include <triton_runner/sass/text.h>
 
+#include <triton_runner/base/text.h>
+
 #include "readers.h"
 
 namespace triton_runner::report {
 namespace {
+
+using base::trimmed;
 
 std::string_view next_line(std::string_view& rest) {
   const size_t end = rest.find('\n');
   const std::string_view line = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   return line;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(" \t\r");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
 }
 
 std::string_view word(std::string_view& rest) {

@@ -15,30 +15,9 @@
 namespace triton_runner::sass {
 namespace {
 
-std::string_view trimmed(std::string_view s) {
-  const size_t from = s.find_first_not_of(" \t\r");
-  if (from == std::string_view::npos) return {};
-  return s.substr(from, s.find_last_not_of(" \t\r") - from + 1);
-}
-
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-// A number in front of the text, in base 10 or, after 0x, 16; false if there is none.
-bool take_number(std::string_view& text, int64_t* out) {
-  std::string_view rest = text;
-  const bool negative = take(rest, "-");
-  const int base = take(rest, "0x") ? 16 : 10;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
-  if (error != std::errc() || end == rest.data()) return false;
-  *out = static_cast<int64_t>(negative ? 0 - value : value);
-  text = rest.substr(static_cast<size_t>(end - rest.data()));
-  return true;
-}
+using base::take;
+using base::take_number;
+using base::trimmed;
 
 // "R12" with the prefix R; the zero register of the file is `zero`.
 bool take_register(std::string_view& text, std::string_view prefix, std::string_view zero, uint32_t none,
@@ -383,13 +362,6 @@ const Function* Module::find(std::string_view name) const {
   for (const Function& f : functions())
     if (f.name == name) return &f;
   return nullptr;
-}
-
-base::Location Module::location(uint32_t offset) const { return lines_.locate(text(), offset, filename()); }
-
-base::Diagnostic Module::diagnostic(uint32_t offset, std::string message,
-                                    std::vector<std::string> notes) const {
-  return lines_.diagnostic(text(), offset, filename(), std::move(message), std::move(notes));
 }
 
 base::Result<std::shared_ptr<const Module>> parse(std::string listing, std::string filename) {

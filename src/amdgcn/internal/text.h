@@ -106,19 +106,10 @@ struct Kernel {
   }
 };
 
-class Module {
+class Module : public base::LinedText {
  public:
-  virtual ~Module() = default;
-  virtual std::string_view text() const = 0;
-  virtual const std::string& filename() const = 0;
   virtual std::string_view target() const = 0;  // "gfx942"
   virtual const std::vector<Kernel>& kernels() const = 0;
-  base::Location location(uint32_t offset) const;
-  base::Diagnostic diagnostic(uint32_t offset, std::string message,
-                              std::vector<std::string> notes = {}) const;
-
- private:
-  base::Lines lines_;
 };
 
 // The text's kernels, or what is wrong with its first fault (file:line:column and a caret). Never crashes, whatever the bytes.

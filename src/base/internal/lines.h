@@ -37,4 +37,19 @@ class Lines {
   mutable std::vector<uint32_t> starts_;
 };
 
+// A text whose places are asked for by their offset.
+class LinedText {
+ public:
+  virtual ~LinedText() = default;
+  virtual std::string_view text() const = 0;
+  virtual const std::string& filename() const = 0;
+  Location location(uint32_t offset) const { return lines_.locate(text(), offset, filename()); }
+  Diagnostic diagnostic(uint32_t offset, std::string message, std::vector<std::string> notes = {}) const {
+    return lines_.diagnostic(text(), offset, filename(), std::move(message), std::move(notes));
+  }
+
+ private:
+  Lines lines_;
+};
+
 }  // namespace triton_runner::base

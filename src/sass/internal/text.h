@@ -106,19 +106,10 @@ struct Function {  // a section: a kernel with the functions that were put into 
 size_t index_of(const Function& f, uint64_t address);  // of the instruction at an address, or the next one
 bool is_always(const Instruction& in);                 // no thread passes it by
 
-class Module {
+class Module : public base::LinedText {
  public:
-  virtual ~Module() = default;
-  virtual std::string_view text() const = 0;
-  virtual const std::string& filename() const = 0;
   virtual const std::vector<Function>& functions() const = 0;
   const Function* find(std::string_view name) const;
-  base::Location location(uint32_t offset) const;
-  base::Diagnostic diagnostic(uint32_t offset, std::string message,
-                              std::vector<std::string> notes = {}) const;
-
- private:
-  base::Lines lines_;
 };
 
 // The listing's functions, or what is wrong with its first fault (file:line:column and a caret). Never crashes,
