@@ -9,21 +9,18 @@ import click
 from triton_runner._base.errors import fail
 
 
-def target_of(file: str) -> str | None:
-    """The target of a case; None where there is no such file."""
-    from triton_runner._kernel.cases.case import open_case  # with NumPy
-
-    return open_case(file).target if os.path.isfile(file) else None
-
-
-def run_case(file: str, release: str | None, level: str | None, look: list[str]) -> int:
-    """`triton-runner run` with a case: runs its texts, or its Python in another release. Returns the
-    status. look: the note on how to look at a trap."""
+def opened(file: str):
+    """The case in a file. Raises DiagnosticError: there is no such file."""
     from triton_runner._kernel.cases.case import open_case  # with NumPy
 
     if not os.path.isfile(file):
         raise fail(f"no such file: {file}")
-    case = open_case(file)
+    return open_case(file)
+
+
+def run_case(case, release: str | None, level: str | None, look: list[str]) -> int:
+    """`triton-runner run` with a case: runs its texts, or its Python in another release. Returns the
+    status. look: the note on how to look at a trap."""
     if release:
         return _with_release(case, release, level)
     run = case.run(level or "")

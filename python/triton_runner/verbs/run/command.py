@@ -17,7 +17,7 @@ from triton_runner._programs.options import (
 )
 from triton_runner._programs.settings import apply_settings, fault_status, program_option, settings_options
 from triton_runner._programs.watched import in_own_process
-from triton_runner.verbs.run.case import run_case, target_of
+from triton_runner.verbs.run.case import opened, run_case
 
 
 class Size(click.ParamType):
@@ -63,13 +63,14 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
 
     if ghost and not pretend_cuda:
         raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
-    target = settings["target"] or (target_of(program) if program.endswith(".trcase") else None)
+    case = opened(program) if program.endswith(".trcase") else None
+    target = settings["target"] or (case and case.target)
     apply_settings(**settings | {"target": target}, quick=1 if quick else None, program=only, ghost=ghost)
     options = {"--pretend-cuda": pretend_cuda, "-m": is_module}
     words = [*(name for name, said in options.items() if said), program, *arguments]
     looks = look(words, settings, quick, ghost, only, release)
-    if program.endswith(".trcase"):
-        return run_case(program, release, settings["level"], looks)
+    if case is not None:
+        return run_case(case, release, settings["level"], looks)
     if release:
         raise click.UsageError("--triton is for a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
