@@ -62,6 +62,15 @@ class Slice:
                 parent = parent.parent
 
 
+def repeated(value) -> tuple:
+    """(the ops that repeat a value, the last first; the value that they repeat)."""
+    ops = []
+    while value.op is not None and value.op.name in REPEATS:
+        ops.append(value.op)
+        value = value.op.operands[0]
+    return ops, value
+
+
 def is_write(op) -> bool:
     """Whether an op writes to memory through its first operand."""
     return op.does("stores") or op.does("atomics")

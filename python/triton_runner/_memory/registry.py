@@ -13,6 +13,7 @@ import types
 import weakref
 
 from triton_runner._base.errors import fail
+from triton_runner._memory.torch_modes import without_modes
 
 
 class Blocks:
@@ -155,10 +156,7 @@ def _in_blocks(address: int):
 
 def _without_overrides(function, *args):
     """The call, with torch as it is: classes of tensors and modes may change what they answer."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return function(*args)
-    with torch._C.DisableTorchFunction():
+    with without_modes():
         return function(*args)
 
 

@@ -10,8 +10,9 @@ import warnings
 
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import ON_CPU, levels_of
+from triton_runner._base.levels import ON_CPU
 from triton_runner._core import ir, probe
+from triton_runner._kernel.dumps.dumping import LEVELS as DUMPED
 from triton_runner._kernel.lockstep.lockstep import Divergence, Side, compared_sides
 from triton_runner._memory.arguments import Arguments
 from triton_runner._pipeline import versions
@@ -21,7 +22,6 @@ from triton_runner.verbs.debug.results import Compared, Differing, Frame, Stoppe
 _LOOPS = ("scf.for", "scf.while")
 _PARTITIONS = "ttg.warp_specialize"
 _MOST_NOTES = 4
-_LEVELS = levels_of("cuda")  # whose values can be recorded
 
 
 def compared(mine: Side, other: Side, here: Stopped, tolerance: float | None) -> Compared:
@@ -51,15 +51,15 @@ def _number(value):
 def sides_of(launch: Relaunch, at: str, level: str, release: str, released) -> tuple[Side, Side]:
     """(the stop's, the other) of a launch that stands at level `at`; released(launch, release): as another
     release compiles it."""
-    if level and level not in _LEVELS:
-        raise fail(f"compare: {level!r} is not a level", f"levels: {', '.join(_LEVELS)}; or a release: 3.4.0")
+    if level and level not in DUMPED:
+        raise fail(f"compare: {level!r} is not a level", f"levels: {', '.join(DUMPED)}; or a release: 3.4.0")
     if not level and not release:
         raise fail("compare: with which level or release?", "as in compare ttgir, compare 3.4.0")
     level = level or at
     if release:
         versions.known(release)
     if level == at and not release:
-        raise fail(f"compare {level}: that is the level at which it stands", f"levels: {', '.join(_LEVELS)}")
+        raise fail(f"compare {level}: that is the level at which it stands", f"levels: {', '.join(DUMPED)}")
     arguments = launch.arguments
     arguments = Arguments(arguments.copied(first=True).named)
     launch = dataclasses.replace(launch, arguments=arguments, assembled=True)

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 
-from triton_runner._code.slices import REPEATS, Reached, Slice, live
+from triton_runner._code.slices import REPEATS, Reached, Slice, live, repeated
 from triton_runner.verbs.verify.changes import making, numbers, wider, wording
 
 _SIBLINGS = {
@@ -320,15 +320,6 @@ def _operands(slice_: Slice, at: Reached) -> Iterator[Edit]:
             if other != source and numbers.value_of(other.op) is None:
                 says = wording.in_place(wording.called(other), wording.called(source))
                 yield Edit(OPERAND, at, making.other(at, number, repeats, slice_.place(other)), says)
-
-
-def repeated(value) -> tuple:
-    """(the ops that repeat a value, the last first; the value that they repeat)."""
-    ops = []
-    while value.op is not None and value.op.name in REPEATS:
-        ops.append(value.op)
-        value = value.op.operands[0]
-    return ops, value
 
 
 # --- something more
