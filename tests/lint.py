@@ -1,6 +1,7 @@
 """ruff, clang-format, the order of imports and includes (layers.py, folders.py), who names an op by its kind
-(kinds.py), what comments name (words.py), the length of functions (lengths.py), and the sizes of the source
-files: over 1,000 lines is an error, over 600 is listed."""
+(kinds.py), which local names two files of a folder have (names.py), what comments name (words.py), the length
+of functions (lengths.py), and the sizes of the source files: over 1,000 lines is an error, over 600 is
+listed."""
 
 import pathlib
 import subprocess
@@ -10,6 +11,7 @@ import folders
 import kinds
 import layers
 import lengths
+import names
 import words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -62,7 +64,7 @@ def main() -> int:
     if subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode:
         print("C++: clang-format -i FILE (.venv/bin has the version of requirements/check.txt)")
         failed += 1
-    wrong = layers.check() + folders.check() + kinds.check() + words.check() + lengths.check()
+    wrong = layers.check() + folders.check() + kinds.check() + names.check() + words.check() + lengths.check()
     print("\n".join(wrong), end="\n" if wrong else "")
     failed += bool(wrong)
     failed += size_table() > 0

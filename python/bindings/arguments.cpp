@@ -24,10 +24,6 @@ std::string type_of(nb::handle value) {
   return nb::cast<std::string>(nb::handle(value.type()).attr("__name__"));
 }
 
-[[noreturn]] void fail(std::string message, std::vector<std::string> notes = {}) {
-  raise(base::failure(std::move(message), std::move(notes)));
-}
-
 std::string argument(const std::string& name) { return "argument '" + name + "'"; }
 
 // "!tt.ptr<f32>" or "!tt.ptr<f32, 1>" -> "f32"; "" for anything else.

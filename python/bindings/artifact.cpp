@@ -82,7 +82,7 @@ std::string_view view_of(nb::handle data) {
   const char* text = PyUnicode_Check(data.ptr()) ? PyUnicode_AsUTF8AndSize(data.ptr(), &size) : nullptr;
   if (!text) {
     PyErr_Clear();
-    raise(base::failure("expected the text or the bytes of an artifact"));
+    fail("expected the text or the bytes of an artifact");
   }
   return {text, static_cast<size_t>(size)};
 }

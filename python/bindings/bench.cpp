@@ -27,7 +27,7 @@ class RawLaunch {
       : api_(unwrap(device::load_cuda_api("libcuda.so.1"))),
         driver_(*unwrap(device::open_driver("cuda"))),
         words_(std::move(words)) {
-    if (!api_.cuLaunchKernelEx) raise(base::failure("this CUDA driver has no cuLaunchKernelEx"));
+    if (!api_.cuLaunchKernelEx) fail("this CUDA driver has no cuLaunchKernelEx");
     (void)unwrap(driver_.current_device());
     module_ = unwrap(driver_.load_module({image.c_str(), image.size()}));
     function_ = reinterpret_cast<void*>(unwrap(driver_.function(module_, name)));
@@ -66,8 +66,7 @@ double engine_burst(const std::shared_ptr<exec::Kernel>& kernel, const std::vect
   std::vector<exec::Argument> arguments;
   const auto& params = kernel->params();
   if (words.size() != params.size())
-    raise(base::failure("kernel '" + kernel->name() + "' takes " + std::to_string(params.size()) +
-                        " arguments"));
+    fail("kernel '" + kernel->name() + "' takes " + std::to_string(params.size()) + " arguments");
   for (size_t i = 0; i < words.size(); i++) arguments.push_back({params[i].kind, words[i], {}});
   std::vector<exec::Allocation> allocations;
   for (auto [address, bytes] : memory) allocations.push_back({address, bytes, "an argument"});

@@ -24,6 +24,10 @@
 
 namespace nb = nanobind;
 
+namespace triton_runner::ptx {
+class Module;
+}
+
 namespace triton_runner::python {
 
 using namespace nb::literals;
@@ -34,6 +38,9 @@ using namespace nb::literals;
 [[noreturn]] void raise(const exec::Trap& trap);
 nb::dict fields_of(const exec::Trap& trap);  // of a KernelTrap
 [[noreturn]] void raise(const exec::LaunchError& error);
+[[noreturn]] inline void fail(std::string message, std::vector<std::string> notes = {}) {
+  raise(base::failure(std::move(message), std::move(notes)));
+}
 
 // The value of a result, or its diagnostic as an exception.
 template <class T>
@@ -44,6 +51,8 @@ T unwrap(base::Result<T> result) {
 inline void unwrap(base::Status status) {
   if (!status) raise(status.error());
 }
+
+std::shared_ptr<const ptx::Module> parsed_ptx(std::string text, std::string filename);
 
 // The value of what takes long and runs without the GIL.
 template <class F>

@@ -32,7 +32,7 @@ std::string file_content(const std::string& path) {
   std::string text(file ? static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())) : 0, '\0');
   file.seekg(0);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file) raise(base::failure("cannot read '" + path + "'"));
+  if (!file) fail("cannot read '" + path + "'");
   return text;
 }
 
@@ -81,7 +81,7 @@ void raise(const exec::Trap& trap) { throw_python("KernelTrap", trap.str(), fiel
 void raise(const exec::LaunchError& error) {
   if (error.diagnostic) raise(*error.diagnostic);
   if (error.trap) raise(*error.trap);
-  raise(base::failure(error.str()));
+  fail(error.str());
 }
 
 }  // namespace triton_runner::python

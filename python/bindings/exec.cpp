@@ -209,7 +209,7 @@ void init_scalars(nb::module_& m) {
       "float_bits",
       [](const std::string& type, double value) {
         const auto known = num::parse_type(type);
-        if (!known || !num::is_float(*known)) raise(base::failure("'" + type + "' is not a type of floats"));
+        if (!known || !num::is_float(*known)) fail("'" + type + "' is not a type of floats");
         return exec::float_bits(*known, std::bit_cast<uint64_t>(value));
       },
       "type"_a, "value"_a,

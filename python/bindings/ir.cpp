@@ -135,7 +135,7 @@ void init_op(nb::module_& m) {
       .def(
           "insert_before",
           [](const PyOp& o, std::string_view text) {
-            if (!o.node->block) raise(base::failure("nothing can stand before the module"));
+            if (!o.node->block) fail("nothing can stand before the module");
             return list<PyOp>(o.module, unwrap(ir::insert(*o.module, o.node->block, o.node, text)));
           },
           "text"_a, "puts ops, given as text, before this one; returns them")

@@ -155,9 +155,8 @@ nb::list made_faults(const std::vector<exec::Fault>& faults) {
 
 std::array<int64_t, 3> make_grid(nb::handle grid) {
   auto bad = [&](const std::string& why) {
-    raise(base::failure(
-        "bad grid " + nb::cast<std::string>(nb::repr(grid)) + ": " + why,
-        {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"}));
+    fail("bad grid " + nb::cast<std::string>(nb::repr(grid)) + ": " + why,
+         {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"});
   };
   std::array<int64_t, 3> result{1, 1, 1};
   if (!PyTuple_Check(grid.ptr()) && !PyList_Check(grid.ptr())) bad("it is not a tuple");
@@ -243,8 +242,8 @@ class Recorded {
     std::shared_ptr<const ir::Module> module = tile::module_of(kernel);
     if (!module) return;  // other levels have ways of their own
     if (object->busy)
-      raise(base::failure("two launches at once cannot be recorded by one dump",
-                          {"launch from one thread, or give each thread its own dump"}));
+      fail("two launches at once cannot be recorded by one dump",
+           {"launch from one thread, or give each thread its own dump"});
     unwrap(object->recorder.begin(std::move(module), kernel.name(), kernel.level(), grid));
     object_ = object;
     object_->busy = true;

@@ -162,9 +162,9 @@ void Launcher::wrong_count(size_t given) const {
   for (const Slot& slot : slots)
     names += (names.empty() ? "" : ", ") + slot.name + (slot.skip ? ": constexpr" : "");
   const std::string range = needed == slots.size() ? "" : std::to_string(needed) + " to ";
-  raise(base::failure("kernel '" + kernel->name() + "' takes " + range + std::to_string(slots.size()) +
-                          " arguments, and " + std::to_string(given) + " were given",
-                      {"its parameters: " + names}));
+  fail("kernel '" + kernel->name() + "' takes " + range + std::to_string(slots.size()) + " arguments, and " +
+           std::to_string(given) + " were given",
+       {"its parameters: " + names});
 }
 
 // The values that a launch passes, for the general way.

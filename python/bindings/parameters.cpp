@@ -9,8 +9,7 @@ constexpr const char* kKinds[] = {"pointer", "integer", "float", "tensordesc"}; 
 exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
   for (size_t i = 0; i < std::size(kKinds); ++i)
     if (kind == kKinds[i]) return {name, static_cast<exec::ParamKind>(i), type, bits};
-  raise(base::failure("'" + kind + "' is not a kind of parameter",
-                      {"kinds: pointer, integer, float, tensordesc"}));
+  fail("'" + kind + "' is not a kind of parameter", {"kinds: pointer, integer, float, tensordesc"});
 }
 
 exec::DescriptorLayout make_layout(const nb::dict& meta) {

@@ -185,7 +185,7 @@ void init_probe(nb::module_& core) {
       "values",
       [](const ModulePtr& module, const std::string& kernel) {
         const ir::Op* func = module->find_function(kernel);
-        if (!func) raise(base::failure("there is no kernel '" + kernel + "' in this module"));
+        if (!func) fail("there is no kernel '" + kernel + "' in this module");
         const std::vector<Selector> all{{"*", {}}};
         nb::list out;
         for (const probe::Selected& s : unwrap(probe::select(*module, *func, all)))
@@ -200,7 +200,7 @@ void init_probe(nb::module_& core) {
       "select",
       [](const ir::Module& module, const std::string& kernel, nb::handle selectors) {
         const ir::Op* func = module.find_function(kernel);
-        if (!func) raise(base::failure("there is no kernel '" + kernel + "' in this module"));
+        if (!func) fail("there is no kernel '" + kernel + "' in this module");
         nb::list out;
         const std::vector<Selector> wanted = make_selectors(selectors);
         for (const probe::Selected& s : unwrap(probe::select(module, *func, wanted)))

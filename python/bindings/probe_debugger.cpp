@@ -59,7 +59,7 @@ namespace {
 exec::StoppedLanes* lanes(DebuggerObject& self) { return dynamic_cast<exec::StoppedLanes*>(self.stopped); }
 
 exec::Stopped& standing(DebuggerObject& self) {
-  if (!self.stopped) raise(base::failure("the launch runs: values can be seen while it stands"));
+  if (!self.stopped) fail("the launch runs: values can be seen while it stands");
   return *self.stopped;
 }
 

@@ -46,7 +46,7 @@ void def_insert(nb::module_& m, const char* name, const char* doc) {
 num::Type register_type(const std::string& name) {
   if (name == "f32") return num::Type::kF32;
   if (name == "i32") return num::Type::kI32;
-  raise(base::failure("registers are i32 or f32, not " + name));
+  fail("registers are i32 or f32, not " + name);
 }
 
 // Records that were read elsewhere: one of `threads` 32-bit elements each.
@@ -67,7 +67,7 @@ probe::Series make_series(nb::dict site, Programs programs, std::vector<std::vec
   s.site.loops = iterations.empty() ? 0 : static_cast<int>(iterations[0].size());
   if (programs.size() != values.shape(0) || iterations.size() != values.shape(0) ||
       mask.size() != values.size())
-    raise(base::failure("a record each has a program, iterations, elements and a mask"));
+    fail("a record each has a program, iterations, elements and a mask");
   s.programs = std::move(programs);
   for (const auto& numbers : iterations)
     s.iterations.insert(s.iterations.end(), numbers.begin(), numbers.end());

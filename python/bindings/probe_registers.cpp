@@ -16,10 +16,6 @@ using probe::RegisterPlan;
 using probe::RegisterStores;
 using probe::Tapped;
 
-std::shared_ptr<const ptx::Module> parsed_ptx(std::string text, const std::string& filename) {
-  return unwrap(ptx::parse(std::move(text), filename));
-}
-
 std::shared_ptr<Tapped> tap(std::string text, std::string filename, const std::string& kernel,
                             nb::handle selectors, const std::string& level) {
   const std::vector<probe::Selector> wanted = make_selectors(selectors);
@@ -42,7 +38,7 @@ std::shared_ptr<Tapped> thread_taps(std::string text, const std::string& kernel,
     site.type_text = nb::cast<std::string>(v["type_text"]);
     const auto type = nb::cast<std::string>(v["type"]);
     const auto known = num::parse_type(type);
-    if (!known) raise(base::failure("there is no element type '" + type + "'"));
+    if (!known) fail("there is no element type '" + type + "'");
     site.type = *known;
     site.file = nb::cast<std::string>(v["file"]);
     site.line = nb::cast<int>(v["line"]);
@@ -75,7 +71,7 @@ void init_taps(nb::module_& m) {
       "TTGIR or LLIR with taps after values: what the compiler is given to find their registers.")
       .def_ro("text", &Tapped::text)
       .def_ro("notes", &Tapped::notes)
-      .def_prop_ro("values", [](const Tapped& t) { return values_of(t.taps); })
+      .def_prop_ro("values", [](const Tapped& t) { return tapped_values(t.taps); })
       .def_prop_ro(
           "copied",
           [](const Tapped& t) {
@@ -99,7 +95,7 @@ void init_plans(nb::module_& m) {
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
       .def_prop_ro("probes", [](const RegisterPlan& p) { return p.probes.size(); })
-      .def_prop_ro("values", [](const RegisterPlan& p) { return values_of(p.taps); })
+      .def_prop_ro("values", [](const RegisterPlan& p) { return tapped_values(p.taps); })
       .def_ro("notes", &RegisterPlan::notes)
       .def(
           "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); }, "note"_a,

@@ -24,12 +24,6 @@ replay::Parameters parameters_of(const nb::dict& chip) {
   return out;
 }
 
-[[noreturn]] void fail(std::string message) {
-  base::Diagnostic diagnostic;
-  diagnostic.message = std::move(message);
-  raise(diagnostic);
-}
-
 nb::dict by_name(const replay::Result& r) {
   nb::dict out;
   out["cycles"] = r.cycles, out["begins"] = r.begins, out["ends"] = r.ends,
@@ -51,9 +45,10 @@ nb::dict by_name(const replay::Result& r) {
   return out;
 }
 
-nb::dict run(const exec::CountObserver& observer, const std::string& listing, const std::string& name,
-             const nb::dict& chip, std::vector<int64_t> programs, uint32_t resident, uint32_t active,
-             uint32_t shared, const std::vector<Region>& regions, uint32_t timeline) {
+nb::dict replay_traced(const exec::CountObserver& observer, const std::string& listing,
+                       const std::string& name, const nb::dict& chip, std::vector<int64_t> programs,
+                       uint32_t resident, uint32_t active, uint32_t shared,
+                       const std::vector<Region>& regions, uint32_t timeline) {
   auto module = unwrap(sass::parse(listing));
   const sass::Function* function = module->find(name);
   if (!function) fail("the listing has no function '" + name + "'");
@@ -79,8 +74,8 @@ void init_replay(nb::module_& m) {
 #include <triton_runner/replay/reasons.def>
   m.attr("REPLAY_PARAMETERS") = nb::tuple(parameters);
   m.attr("REPLAY_REASONS") = nb::tuple(reasons);
-  m.def("replay", run, "observer"_a, "listing"_a, "name"_a, "chip"_a, "programs"_a, "resident"_a, "active"_a,
-        "shared"_a, "regions"_a, "timeline"_a = 0,
+  m.def("replay", replay_traced, "observer"_a, "listing"_a, "name"_a, "chip"_a, "programs"_a, "resident"_a,
+        "active"_a, "shared"_a, "regions"_a, "timeline"_a = 0,
         "Replays programs of an observer's trace on one SM: cycles, when each of them ends, stalls by "
         "instruction, and what was busy. `chip`: a number for each of REPLAY_PARAMETERS.");
   m.def(

@@ -19,10 +19,10 @@ probe::Recording assembled(const SassPlan& plan, Column<uint32_t, 1> reads, Colu
                            Column<uint32_t, 1> threads, Column<uint32_t, 1> values, bool every_iteration) {
   const size_t n = reads.size();
   if (programs.shape(0) != n || programs.shape(1) != 3 || threads.size() != n || values.size() != n)
-    raise(base::failure("a value each has a read, a program of three numbers, a thread"));
+    fail("a value each has a read, a program of three numbers, a thread");
   std::vector<probe::SassValue> all(n);
   for (size_t i = 0; i < n; ++i) {
-    if (reads.data()[i] >= plan.reads.size()) raise(base::failure("there is no such read in the plan"));
+    if (reads.data()[i] >= plan.reads.size()) fail("there is no such read in the plan");
     const int64_t* p = programs.data() + 3 * i;
     all[i] = {reads.data()[i], {p[0], p[1], p[2]}, threads.data()[i], values.data()[i]};
   }
@@ -57,7 +57,7 @@ void init_traces(nb::module_& m) {
           "numbers",
           [](const probe::RegisterTrace& trace, size_t site, size_t k) {
             if (site >= trace.probes().size() || k >= trace.probes()[site].registers.size())
-              raise(base::failure("the trace does not have that register"));
+              fail("the trace does not have that register");
             std::vector<uint64_t> threads, orders, values;
             for (const auto& n : trace.numbers(site, k)) {
               threads.push_back(n.thread);
@@ -161,7 +161,7 @@ void init_probe_sass(nb::module_& m) {
             return out;
           },
           "(the address to stop at, that of the instruction which gave it, the register) of each read.")
-      .def_prop_ro("values", [](const SassPlan& p) { return values_of(p.taps); })
+      .def_prop_ro("values", [](const SassPlan& p) { return tapped_values(p.taps); })
       .def("assemble", &assembled, "reads"_a, "programs"_a, "threads"_a, "values"_a,
            "every_iteration"_a = false,
            "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, "

@@ -15,19 +15,15 @@ using probe::Variables;
 
 constexpr const char* kStatus[] = {"none", "buffer", "nowhere", "not yet", "partly", "there"};
 
-std::shared_ptr<const ptx::Module> parsed(std::string text, const std::string& filename) {
-  return unwrap(ptx::parse(std::move(text), filename));
-}
-
 exec::StoppedLanes& lanes_of(DebuggerObject& d) {
   auto* lanes = dynamic_cast<exec::StoppedLanes*>(d.stopped);
-  if (!lanes) raise(base::failure("no threads stand here"));
+  if (!lanes) fail("no threads stand here");
   return *lanes;
 }
 
 const Variables& variable(const DebuggerObject& d, const std::string& name) {
   const Variables* of = d.debugger.variable(name);
-  if (!of) raise(base::failure("it is not known where variable '" + name + "' is"));
+  if (!of) fail("it is not known where variable '" + name + "' is");
   return *of;
 }
 
@@ -94,8 +90,8 @@ void init_variables(nb::module_& m) {
   m.def(
       "find_marks",
       [](const Assigned& assigned, std::string twin, std::string ptx, const std::string& filename) {
-        return unwrap(probe::find_marks(assigned.all.size(), *parsed(std::move(twin), filename),
-                                        *parsed(std::move(ptx), filename)));
+        return unwrap(probe::find_marks(assigned.all.size(), *parsed_ptx(std::move(twin), filename),
+                                        *parsed_ptx(std::move(ptx), filename)));
       },
       "assigned"_a, "twin"_a, "ptx"_a, "filename"_a,
       "twin: the PTX of assigned.marked(). DiagnosticError where it is another program than the PTX.");
@@ -107,14 +103,15 @@ void init_variables(nb::module_& m) {
       "variables_of_ptx",
       [](const Assigned& assigned, std::string ptx, const std::string& filename, const std::string& kernel,
          const Marks& marks, const probe::RegisterPlan& plan) {
-        return std::make_shared<Variables>(assigned, parsed(std::move(ptx), filename), kernel, marks, plan);
+        return std::make_shared<Variables>(assigned, parsed_ptx(std::move(ptx), filename), kernel, marks,
+                                           plan);
       },
       "assigned"_a, "ptx"_a, "filename"_a, "kernel"_a, "marks"_a, "plan"_a, "By a RegisterPlan of the PTX.");
   m.def(
       "variables_of_machine",
       [](const Assigned& assigned, std::string ptx, const std::string& filename, const std::string& kernel,
          const Marks& marks, std::string listing, const probe::SassPlan* plan) {
-        return std::make_shared<Variables>(assigned, parsed(std::move(ptx), filename), kernel, marks,
+        return std::make_shared<Variables>(assigned, parsed_ptx(std::move(ptx), filename), kernel, marks,
                                            unwrap(sass::parse(std::move(listing))), plan);
       },
       "assigned"_a, "ptx"_a, "filename"_a, "kernel"_a, "marks"_a, "listing"_a, "plan"_a.none(),

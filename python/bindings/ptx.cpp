@@ -74,7 +74,7 @@ std::vector<std::string> effects(ptx::Effect all) {
   return words;
 }
 
-bool does(const PyInstruction& in, std::string_view word) {
+bool instruction_does(const PyInstruction& in, std::string_view word) {
   for (const ptx::EffectInfo& effect : ptx::effect_table())
     if (effect.word == word) return in.node->does(effect.effect);
   throw nb::value_error(("'" + std::string(word) + "' is not an effect (ptx/effects.def has them)").c_str());
@@ -87,9 +87,13 @@ std::vector<Line> source(const ptx::SourceLine* line) {
   return out;
 }
 
-ModulePtr parsed(std::string text, std::string filename) {
+}  // namespace
+
+std::shared_ptr<const ptx::Module> parsed_ptx(std::string text, std::string filename) {
   return without_gil([&] { return ptx::parse(std::move(text), std::move(filename)); });
 }
+
+namespace {
 
 void init_variable(nb::module_& m) {
   nb::class_<PyVariable>(m, "Variable", "A variable of a module or a function, or a parameter.")
@@ -138,7 +142,8 @@ void init_instruction(nb::module_& m) {
       .def_prop_ro(
           "effects", [](const PyInstruction& i) { return effects(ptx::row(i.node->opcode).effects); },
           "what its opcode does, in the words of ptx/effects.def: ['reads', 'once']")
-      .def("does", &does, "effect"_a, "whether it has an effect: 'writes'; ValueError: no such word")
+      .def("does", &instruction_does, "effect"_a,
+           "whether it has an effect: 'writes'; ValueError: no such word")
       .def_prop_ro(
           "results", [](const PyInstruction& i) { return names(i, ptx::results_of(*i.node)); },
           "the registers that it writes")
@@ -216,7 +221,7 @@ void init_function(nb::module_& m) {
       });
 }
 
-void init_module(nb::module_& m) {
+void init_ptx_module(nb::module_& m) {
   nb::class_<ptx::Module>(m, "Module", "A PTX module; str() gives its text back byte for byte.")
       .def_prop_ro("filename", [](const ptx::Module& x) { return x.filename(); })
       .def_prop_ro(
@@ -257,17 +262,17 @@ void init_ptx(nb::module_& parent) {
   init_variable(m);
   init_instruction(m);
   init_function(m);
-  init_module(m);
+  init_ptx_module(m);
   m.def(
       "parse",
       [](std::string text, std::optional<std::string> filename) {
-        return parsed(std::move(text), filename.value_or("<ptx>"));
+        return parsed_ptx(std::move(text), filename.value_or("<ptx>"));
       },
       "text"_a, "filename"_a = nb::none(),
       "The module of a text; DiagnosticError (file, line, column, notes) for its first fault. filename is "
       "for messages.");
   m.def(
-      "parse_file", [](const std::string& path) { return parsed(file_content(path), path); }, "path"_a,
+      "parse_file", [](const std::string& path) { return parsed_ptx(file_content(path), path); }, "path"_a,
       "The module of a file.");
   m.def(
       "opcode_table",

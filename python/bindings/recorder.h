@@ -30,7 +30,7 @@ struct RecorderObject {
 using Programs = std::vector<std::array<int64_t, 3>>;
 
 // The values of a plan's taps, by name.
-inline std::vector<std::string> values_of(const std::vector<probe::Tap>& taps) {
+inline std::vector<std::string> tapped_values(const std::vector<probe::Tap>& taps) {
   std::vector<std::string> names;
   for (const probe::Tap& tap : taps) names.push_back(tap.site.value);
   return names;

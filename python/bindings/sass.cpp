@@ -14,15 +14,15 @@
 namespace triton_runner::python {
 namespace {
 
-using ModulePtr = std::shared_ptr<const sass::Module>;
+using SassModulePtr = std::shared_ptr<const sass::Module>;
 
 struct PyMachineFunction {
-  PyMachineFunction(ModulePtr of, const sass::Function& f) : module(std::move(of)), node(f), flow(f) {}
+  PyMachineFunction(SassModulePtr of, const sass::Function& f) : module(std::move(of)), node(f), flow(f) {}
   const sass::Live& live() {
     if (!live_) live_.emplace(*module, node, flow);
     return *live_;
   }
-  ModulePtr module;
+  SassModulePtr module;
   const sass::Function& node;
   const sass::Flow flow;
 
@@ -43,7 +43,7 @@ struct PyMachineInstruction {
 };
 using In = PyMachineInstruction;
 
-bool does(const In& in, std::string_view word) {
+bool machine_does(const In& in, std::string_view word) {
   for (const ptx::EffectInfo& effect : ptx::effect_table())
     if (effect.word == word) return in.node().does(effect.effect);
   for (const sass::TraitInfo& trait : sass::trait_table())
@@ -85,7 +85,7 @@ uint32_t bytes(const In& in) {
   return node.has("U16") || node.has("S16") ? 2 : 4 * sass::width_of(node);
 }
 
-void init_instruction(nb::module_& m) {
+void init_machine_instruction(nb::module_& m) {
   nb::class_<In>(m, "Instruction", "An instruction; str() is its text.")
       .def_ro("index", &In::index, "among those of its function")
       .def_prop_ro(
@@ -113,7 +113,7 @@ void init_instruction(nb::module_& m) {
       .def_prop_ro(
           "always", [](const In& i) { return sass::is_always(i.node()); },
           "whether no guard lets threads pass it by")
-      .def("does", &does, "word"_a,
+      .def("does", &machine_does, "word"_a,
            "whether it has an effect (ptx/effects.def: 'writes') or a trait (sass/traits.def: 'moves'); "
            "ValueError: no such word")
       .def_prop_ro(
@@ -162,7 +162,7 @@ void init_instruction(nb::module_& m) {
       .def("__repr__", [](const In& i) { return "<Instruction " + i.text() + ">"; });
 }
 
-void init_function(nb::module_& m) {
+void init_machine_function(nb::module_& m) {
   using F = PyMachineFunction;
   nb::class_<F>(m, "Function", "A kernel with the functions that were put into it, or a function of its own.")
       .def_prop_ro("name", [](const F& f) { return std::string(f.node.name); })
@@ -215,13 +215,13 @@ void init_function(nb::module_& m) {
 
 void init_sass(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("sass", "NVIDIA's machine code: functions and their instructions.");
-  init_instruction(m);
-  init_function(m);
+  init_machine_instruction(m);
+  init_machine_function(m);
   m.attr("FRAME_WORDS") = sass::kFrameWords;
   m.def(
       "parse",
       [](std::string listing, std::string filename) {
-        const ModulePtr module =
+        const SassModulePtr module =
             without_gil([&] { return sass::parse(std::move(listing), std::move(filename)); });
         std::vector<FunctionPtr> out;
         for (const sass::Function& f : module->functions())
@@ -233,9 +233,9 @@ void init_sass(nb::module_& parent) {
   m.def(
       "parse_kernel",
       [](std::string listing, const std::string& kernel) -> FunctionPtr {
-        const ModulePtr module = without_gil([&] { return sass::parse(std::move(listing)); });
+        const SassModulePtr module = without_gil([&] { return sass::parse(std::move(listing)); });
         const sass::Function* f = module->find(kernel);
-        if (!f) raise(base::failure("the disassembly has no kernel '" + kernel + "'"));
+        if (!f) fail("the disassembly has no kernel '" + kernel + "'");
         return std::make_shared<PyMachineFunction>(module, *f);
       },
       "listing"_a, "kernel"_a, "One of them; DiagnosticError: it is not there.");

@@ -26,9 +26,8 @@ base::Result<CudaApi> load_cuda_api(const std::string& library) {
   return api;
 }
 
+namespace cuda {
 namespace {
-
-using namespace cuda;
 
 // Returns from the enclosing function with the diagnostic when the call fails.
 #define CALL(function, ...)                                                     \
@@ -266,7 +265,10 @@ class CudaDriver final : public Driver {
 #undef NEED
 
 }  // namespace
+}  // namespace cuda
 
-std::unique_ptr<Driver> make_cuda_driver(const CudaApi& api) { return std::make_unique<CudaDriver>(api); }
+std::unique_ptr<Driver> make_cuda_driver(const CudaApi& api) {
+  return std::make_unique<cuda::CudaDriver>(api);
+}
 
 }  // namespace triton_runner::device

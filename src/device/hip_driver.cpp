@@ -28,9 +28,9 @@ base::Result<HipApi> load_hip_api(const std::string& library) {
   return api;
 }
 
+namespace hip {
 namespace {
 
-using namespace hip;
 using LaunchConfig = device::LaunchConfig;
 
 #define CALL(function, ...)                                                     \
@@ -158,7 +158,8 @@ class HipDriver final : public Driver {
 #undef CALL
 
 }  // namespace
+}  // namespace hip
 
-std::unique_ptr<Driver> make_hip_driver(const HipApi& api) { return std::make_unique<HipDriver>(api); }
+std::unique_ptr<Driver> make_hip_driver(const HipApi& api) { return std::make_unique<hip::HipDriver>(api); }
 
 }  // namespace triton_runner::device

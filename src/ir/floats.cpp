@@ -9,13 +9,13 @@
 namespace triton_runner::ir {
 namespace {
 
-struct Row {
+struct FloatRow {
   std::string_view name;
   FloatKind kind;
   int width;
   FloatFormat format;
 };
-constexpr Row kRows[] = {
+constexpr FloatRow kRows[] = {
     {"f16", FloatKind::kF16, 16, {5, 10, 15, true, false}},
     {"bf16", FloatKind::kBF16, 16, {8, 7, 127, true, false}},
     {"f32", FloatKind::kF32, 32, {8, 23, 127, true, false}},
@@ -35,8 +35,8 @@ constexpr Row kRows[] = {
     {"f80", FloatKind::kF80, 80, {15, 63, 16383, true, false}},
     {"f128", FloatKind::kF128, 128, {15, 112, 16383, true, false}},
 };
-const Row& row(FloatKind kind) {
-  for (const Row& r : kRows)
+const FloatRow& row(FloatKind kind) {
+  for (const FloatRow& r : kRows)
     if (r.kind == kind) return r;
   return kRows[2];
 }
@@ -156,7 +156,7 @@ int float_width(FloatKind kind) { return row(kind).width; }
 std::string_view float_name(FloatKind kind) { return row(kind).name; }
 
 bool float_kind(std::string_view name, FloatKind& kind) {
-  for (const Row& r : kRows)
+  for (const FloatRow& r : kRows)
     if (r.name == name) return kind = r.kind, true;
   return false;
 }

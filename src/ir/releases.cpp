@@ -14,7 +14,7 @@ constexpr size_t kCount = 0
     ;
 
 // The columns are members, so that a row reads `old_keys = 2`.
-struct Row : ReleaseInfo {
+struct ReleaseRows : ReleaseInfo {
   constexpr std::array<ReleaseInfo, kCount> all() {
     std::array<ReleaseInfo, kCount> rows;
     size_t n = 0;
@@ -27,7 +27,7 @@ struct Row : ReleaseInfo {
     return rows;
   }
 };
-constexpr std::array<ReleaseInfo, kCount> kTable = Row().all();
+constexpr std::array<ReleaseInfo, kCount> kReleases = ReleaseRows().all();
 
 constexpr size_t kDistributionCount = 0
 #define DISTRIBUTION(...) +1
@@ -35,7 +35,7 @@ constexpr size_t kDistributionCount = 0
     ;
 
 constexpr const ReleaseInfo& row_of(Release version) {
-  return *std::ranges::find(kTable, version, &ReleaseInfo::version);
+  return *std::ranges::find(kReleases, version, &ReleaseInfo::version);
 }
 
 struct Distributed : ReleaseInfo {
@@ -56,14 +56,14 @@ constexpr std::array<ReleaseInfo, kDistributionCount> kOthers = Distributed().al
 
 constexpr bool is_sorted() {
   for (size_t i = 1; i < kCount; ++i)
-    if (kTable[i - 1].version >= kTable[i].version) return false;
+    if (kReleases[i - 1].version >= kReleases[i].version) return false;
   return true;
 }
 static_assert(is_sorted(), "the rows of releases.def stand oldest first");
 
 }  // namespace
 
-std::span<const ReleaseInfo> release_table() { return kTable; }
+std::span<const ReleaseInfo> release_table() { return kReleases; }
 std::span<const ReleaseInfo> distribution_table() { return kOthers; }
 
 const ReleaseInfo* distribution(Release of) {

@@ -19,7 +19,7 @@ constexpr int64_t kMostColumns = 64;  // that any instruction set multiplies at 
 
 thread_local Scratch scratch, scratch_c;
 
-const DotTable& table() { return NUM_OF_ISA(current_isa(), dot_table); }
+const DotTable& dot_functions() { return NUM_OF_ISA(current_isa(), dot_table); }
 
 const void* element(MatrixView v, int64_t i, int64_t j) {
   return static_cast<const char*>(v.data) +
@@ -139,7 +139,7 @@ void dot(const DotTable& table, Fn kernel, Type wide, T* c, int64_t ldc, MatrixV
 
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
              DotStart start, const Ahead* ahead) {
-  const DotTable& t = table();
+  const DotTable& t = dot_functions();
   SumStart<float> from{nullptr, start.scale, start.scale_step};
   alignas(64) float line[kMostColumns];
   if (start.value) {
@@ -150,7 +150,7 @@ void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64
 }
 
 void widen_matrix(float* out, MatrixView v, int64_t rows, int64_t cols) {
-  Packing<float> pack(table(), Type::kF32);
+  Packing<float> pack(dot_functions(), Type::kF32);
   pack.begin(rows, 0, cols);
   pack.widen(out, cols, v, rows, cols);
 }
@@ -172,11 +172,11 @@ void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, in
 }
 
 void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  dot(table(), table().dot_f64, Type::kF64, c, ldc, a, b, m, n, k);
+  dot(dot_functions(), dot_functions().dot_f64, Type::kF64, c, ldc, a, b, m, n, k);
 }
 
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  dot(table(), table().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
+  dot(dot_functions(), dot_functions().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
 }
 
 }  // namespace triton_runner::num

@@ -18,9 +18,9 @@
 namespace triton_runner::num {
 namespace {
 
-constexpr int64_t kBlockK = 512;  // of packed operands that stay in cache
+constexpr int64_t kPackedDepth = 512;  // of packed operands that stay in cache
 
-thread_local Scratch scratch;
+thread_local Scratch packed_scratch;
 thread_local void (*release)() = nullptr;
 
 // The registers of AMX are a process's only after it has asked for them: signal frames grow by 8 KB, and the
@@ -60,13 +60,13 @@ bool is_intel() {
 #endif
 }
 
-const uint16_t* element(MatrixView v, int64_t i, int64_t j) {
+const uint16_t* bf16_at(MatrixView v, int64_t i, int64_t j) {
   return static_cast<const uint16_t*>(v.data) + i * v.row_stride + j * v.col_stride;
 }
 
 // `size`: 2 for elements, 4 for pairs of them.
 void* copied(MatrixView v, int64_t rows, int64_t cols, size_t size) {
-  void* copy = scratch.take(rows * cols * static_cast<int64_t>(size));
+  void* copy = packed_scratch.take(rows * cols * static_cast<int64_t>(size));
   const int64_t shape[] = {rows, cols}, strides[] = {v.row_stride, v.col_stride};
   copy_view(copy, v.data, shape, strides, 2, size);
   return copy;
@@ -74,10 +74,10 @@ void* copied(MatrixView v, int64_t rows, int64_t cols, size_t size) {
 
 // b in pairs, as Bf16Table takes it.
 const uint32_t* packed(MatrixView b, const Bf16Table& table, int64_t k, int64_t n) {
-  auto* out = static_cast<uint32_t*>(scratch.take(k * n * 2));
+  auto* out = static_cast<uint32_t*>(packed_scratch.take(k * n * 2));
   if (b.row_stride != 1 || b.col_stride % 2 != 0) {
     if (b.col_stride != 1) b = {copied(b, k, n, 2), b.type, n, 1};
-    table.pack(out, element(b, 0, 0), b.row_stride, n, k);
+    table.pack(out, bf16_at(b, 0, 0), b.row_stride, n, k);
     return out;
   }
   // Columns of b are rows of pairs.
@@ -85,7 +85,7 @@ const uint32_t* packed(MatrixView b, const Bf16Table& table, int64_t k, int64_t 
   uint32_t* to = out;
   for (int64_t j = 0; j < n; j += panel) {
     const int64_t shape[] = {k / 2, std::min(panel, n - j)}, strides[] = {1, b.col_stride / 2};
-    copy_view(to, element(b, 0, j), shape, strides, 2, 4);
+    copy_view(to, bf16_at(b, 0, j), shape, strides, 2, 4);
     to += shape[0] * shape[1];
   }
   return out;
@@ -120,15 +120,15 @@ bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m,
   if (table.release) release = table.release;
   bool from_zero = start.value && std::bit_cast<uint32_t>(*start.value) == 0;
   if (!from_zero) set_start(c, ldc, m, n, start);
-  for (int64_t done = 0; done < k; done += kBlockK, from_zero = false) {
-    const int64_t part = std::min(kBlockK, k - done);
+  for (int64_t done = 0; done < k; done += kPackedDepth, from_zero = false) {
+    const int64_t part = std::min(kPackedDepth, k - done);
     MatrixView rows = a, columns = b;
-    rows.data = element(a, 0, done);
-    columns.data = element(b, done, 0);
-    scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
+    rows.data = bf16_at(a, 0, done);
+    columns.data = bf16_at(b, done, 0);
+    packed_scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
     if (a.col_stride != 1) rows = {copied(rows, m, part, 2), a.type, part, 1};
     const uint32_t* pairs = packed(columns, table, part, n);
-    table.dot(c, ldc, element(rows, 0, 0), rows.row_stride, pairs, m, n, part, from_zero);
+    table.dot(c, ldc, bf16_at(rows, 0, 0), rows.row_stride, pairs, m, n, part, from_zero);
   }
   return true;
 }

@@ -10,7 +10,7 @@
 namespace triton_runner::num {
 namespace {
 
-const MoveTable& table() { return NUM_OF_ISA(current_isa(), move_table); }
+const MoveTable& move_functions() { return NUM_OF_ISA(current_isa(), move_table); }
 char* at(void* p, int64_t bytes) { return static_cast<char*>(p) + bytes; }
 const char* at(const void* p, int64_t bytes) { return static_cast<const char*>(p) + bytes; }
 
@@ -25,19 +25,19 @@ struct View {
 void copy_plane(void* out, const void* in, const View& v, int64_t size) {
   int64_t rows = v.shape[0], cols = v.shape[1], row_stride = v.strides[0], col_stride = v.strides[1];
   if (row_stride == 1 && col_stride >= rows) {
-    table().transpose(out, cols, in, col_stride, cols, rows, static_cast<size_t>(size));
+    move_functions().transpose(out, cols, in, col_stride, cols, rows, static_cast<size_t>(size));
     return;
   }
   for (int64_t r = 0; r < rows; ++r)
-    table().copy_strided(at(out, r * cols * size), 1, at(in, r * row_stride * size), col_stride, cols,
-                         static_cast<size_t>(size));
+    move_functions().copy_strided(at(out, r * cols * size), 1, at(in, r * row_stride * size), col_stride,
+                                  cols, static_cast<size_t>(size));
 }
 
 void copy_axes(void* out, const void* in, View v, int64_t size) {
   if (v.rank == 0) {
     std::memcpy(out, in, static_cast<size_t>(size));
   } else if (v.rank == 1) {
-    table().copy_strided(out, 1, in, v.strides[0], v.shape[0], static_cast<size_t>(size));
+    move_functions().copy_strided(out, 1, in, v.strides[0], v.shape[0], static_cast<size_t>(size));
   } else if (v.rank == 2) {
     copy_plane(out, in, v, size);
   } else {
@@ -81,22 +81,24 @@ void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride,
     std::memcpy(out, in, static_cast<size_t>(rows * row_bytes));
     return;
   }
-  table().copy_rows(out, out_stride, in, in_stride, rows, row_bytes);
+  move_functions().copy_rows(out, out_stride, in, in_stride, rows, row_bytes);
 }
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
-  table().copy_strided(out, out_stride, in, in_stride, n, size);
+  move_functions().copy_strided(out, out_stride, in, in_stride, n, size);
 }
-void copy_past_caches(void* out, const void* in, int64_t bytes) { table().copy_past_caches(out, in, bytes); }
+void copy_past_caches(void* out, const void* in, int64_t bytes) {
+  move_functions().copy_past_caches(out, in, bytes);
+}
 void finish_past_caches() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
 #endif
 }
-void fill(void* out, uint64_t bits, int64_t n, size_t size) { table().fill(out, bits, n, size); }
+void fill(void* out, uint64_t bits, int64_t n, size_t size) { move_functions().fill(out, bits, n, size); }
 
 void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inner, size_t size) {
-  if (inner == 1) return table().spread(out, in, outer, times, size);
+  if (inner == 1) return move_functions().spread(out, in, outer, times, size);
   auto row = static_cast<int64_t>(size) * inner;
   for (int64_t r = 0; r < outer; ++r)
     for (int64_t t = 0; t < times; ++t)
@@ -105,7 +107,7 @@ void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inn
 
 void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
                int64_t cols, size_t size) {
-  table().transpose(out, out_row_stride, in, in_row_stride, rows, cols, size);
+  move_functions().transpose(out, out_row_stride, in, in_row_stride, rows, cols, size);
 }
 
 void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank,
@@ -116,31 +118,31 @@ void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* s
 }
 
 void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size) {
-  table().gather(out, addresses, mask, n, size);
+  move_functions().gather(out, addresses, mask, n, size);
 }
 void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size) {
-  table().scatter(addresses, in, mask, n, size);
+  move_functions().scatter(addresses, in, mask, n, size);
 }
 bool contiguous(const uint64_t* addresses, int64_t n, size_t size) {
-  return table().contiguous(addresses, n, size);
+  return move_functions().contiguous(addresses, n, size);
 }
 bool address_range(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low, uint64_t* high) {
-  return table().address_range(addresses, mask, n, low, high);
+  return move_functions().address_range(addresses, mask, n, low, high);
 }
 void addresses_i32(uint64_t* out, uint64_t base, const int32_t* offsets, int64_t n, int64_t size) {
-  table().addptr_i32(out, nullptr, base, offsets, n, size);
+  move_functions().addptr_i32(out, nullptr, base, offsets, n, size);
 }
 void addresses_i64(uint64_t* out, uint64_t base, const int64_t* offsets, int64_t n, int64_t size) {
-  table().addptr_i64(out, nullptr, base, offsets, n, size);
+  move_functions().addptr_i64(out, nullptr, base, offsets, n, size);
 }
 void addptr_i32(uint64_t* out, const uint64_t* pointers, const int32_t* offsets, int64_t n, int64_t size) {
-  table().addptr_i32(out, pointers, 0, offsets, n, size);
+  move_functions().addptr_i32(out, pointers, 0, offsets, n, size);
 }
 void addptr_i64(uint64_t* out, const uint64_t* pointers, const int64_t* offsets, int64_t n, int64_t size) {
-  table().addptr_i64(out, pointers, 0, offsets, n, size);
+  move_functions().addptr_i64(out, pointers, 0, offsets, n, size);
 }
 
-bool mask_all(const uint8_t* mask, int64_t n) { return table().mask_all(mask, n); }
+bool mask_all(const uint8_t* mask, int64_t n) { return move_functions().mask_all(mask, n); }
 
 void mask_box(uint8_t* out, const int64_t* shape, const int64_t* low, const int64_t* high, int rank) {
   int64_t n = product(shape, rank);

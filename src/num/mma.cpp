@@ -19,7 +19,7 @@ namespace {
 
 static_assert(kMmaMaxInRegisters * kMmaSpread <= kMmaMaxK * 16);  // floats of MmaRows
 
-const MmaTable& table() { return NUM_OF_ISA(current_isa(), mma_table); }
+const MmaTable& mma_functions() { return NUM_OF_ISA(current_isa(), mma_table); }
 const MmaOperands& operands() { return NUM_OF_ISA(current_isa(), mma_operands); }
 
 constexpr std::string_view kMeasured = "measured: H100";
@@ -29,14 +29,14 @@ constexpr std::string_view kKhattak = "paper: Khattak and Mikaitis 2025, arXiv 2
 enum Kind : uint8_t { kHalf, kTf32Kind, kNarrow, kAnyKind };  // 16 bits, tf32, 8 bits and less
 
 // The first row that fits: capability from `low` to `high`.
-struct Row {
+struct UnitRow {
   int low, high;
   MmaUnit unit;
   Kind kind;
   MmaScale scale;
   MmaModel model;  // block, fraction, result, min_exponent, converted, source
 };
-const Row kModels[] = {
+const UnitRow kModels[] = {
     // clang-format off
     {75, 75,  MmaUnit::kMma,     kHalf,     MmaScale::kNone,   {8,  24, 23, -133, false, kXie}},
     {80, 89,  MmaUnit::kMma,     kHalf,     MmaScale::kNone,   {8,  24, 23, -133, false, kKhattak}},
@@ -112,7 +112,7 @@ void negate(float* value, int64_t n) {
   for (int64_t i = 0; i < n; ++i) value[i] = -value[i];
 }
 
-constexpr uint32_t kNan = 0x7fffffff;
+constexpr uint32_t kNanBits = 0x7fffffff;
 
 // The step's result where an operand is no finite number: as IEEE sums have it, one NaN for all.
 float special_sum(const MmaStep& s, int row, int column, float c) {
@@ -127,7 +127,7 @@ float special_sum(const MmaStep& s, int row, int column, float c) {
       see(static_cast<double>(s.a[x * 16 + row]) * static_cast<double>(s.b[column * s.b_stride + x]));
   if (s.row_scale) see(s.row_scale[row]);
   if (s.column_scale) see(s.column_scale[column]);
-  if (nan || (positive && negative)) return std::bit_cast<float>(kNan);
+  if (nan || (positive && negative)) return std::bit_cast<float>(kNanBits);
   return positive ? INFINITY : -INFINITY;
 }
 
@@ -143,7 +143,8 @@ bool is_special(const MmaStep& s, int row, int column, float c) {
 
 void run_step(const MmaStep& s, bool special) {
   int64_t n = int64_t{16} * s.columns;
-  if (!special && operands().look_at_sums(s.sums, n) != MmaSums::kSpecial) return table().exact_wide(s);
+  if (!special && operands().look_at_sums(s.sums, n) != MmaSums::kSpecial)
+    return mma_functions().exact_wide(s);
   std::vector<float> before(s.sums, s.sums + n);
   // Infinities of B that meet elements which a sparse row does not have are no products.
   std::vector<float> finite(s.b, s.b + s.b_stride * (s.columns - 1) + s.k);
@@ -151,7 +152,7 @@ void run_step(const MmaStep& s, bool special) {
     if (!std::isfinite(x)) x = 0;
   MmaStep others = s;
   others.b = finite.data();
-  table().exact_wide(others);
+  mma_functions().exact_wide(others);
   for (int j = 0; j < s.columns; ++j)
     for (int i = 0; i < 16; ++i) {
       float c = before[static_cast<size_t>(16 * j + i)];
@@ -181,7 +182,7 @@ void grouped_step(const MmaStep& s, const MmaRows& a, const float* b_scale) {
           exponent = std::max(exponent, std::max(std::ilogb(sa), -127) + std::max(std::ilogb(sb), -127));
       }
       if (nan || std::isinf(sum)) {
-        sum = nan ? std::bit_cast<float>(kNan) : sum;
+        sum = nan ? std::bit_cast<float>(kNanBits) : sum;
         continue;
       }
       if (sum != 0) exponent = std::max(exponent, std::max(std::ilogb(sum), -126));
@@ -206,7 +207,7 @@ void add_last(const float* sum, float* c, int n, bool f16) {
       x = static_cast<float>(to_double(
           from_double(wide, Type::kF16, Rounding::kNearestEven, Overflow::kNonSaturating), Type::kF16));
     }
-    c[i] = std::isnan(x) ? std::bit_cast<float>(kNan) : x;
+    c[i] = std::isnan(x) ? std::bit_cast<float>(kNanBits) : x;
   }
 }
 
@@ -225,7 +226,7 @@ void scaled_fast(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, Mma
   }
   s.a = rows.data();
   s.b = columns.data();
-  table().fma(s);
+  mma_functions().fma(s);
 }
 
 }  // namespace
@@ -235,11 +236,11 @@ MmaModel mma_model(int capability, MmaUnit unit, MmaType type, MmaSum sum, MmaSc
   Kind kind = type == MmaType::kTF32                            ? kTf32Kind
               : type == MmaType::kF16 || type == MmaType::kBF16 ? kHalf
                                                                 : kNarrow;
-  const Row* best = nullptr;  // of a capability that has no row: the nearest one
-  for (const Row& row : kModels) {
+  const UnitRow* best = nullptr;  // of a capability that has no row: the nearest one
+  for (const UnitRow& row : kModels) {
     if (row.unit != unit || row.kind != kind || row.scale != scale) continue;
     if (capability >= row.low && capability <= row.high) return row.model;
-    auto distance = [&](const Row& r) {
+    auto distance = [&](const UnitRow& r) {
       return std::min(std::abs(capability - r.low), std::abs(capability - r.high));
     };
     if (!best || distance(row) < distance(*best)) best = &row;
@@ -388,8 +389,8 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
   assert(first % 8 == 0 && columns % 8 == 0);
   MmaStep s;
   set_step(s, plan, a, b, first, columns, static_cast<float*>(sums));
-  if (plan.sum == MmaSum::kS32) return table().integer(s, plan.saturate);
-  if (plan.fast) return plan.scale == MmaScale::kNone ? table().fma(s) : scaled_fast(plan, a, b, s);
+  if (plan.sum == MmaSum::kS32) return mma_functions().integer(s, plan.saturate);
+  if (plan.fast) return plan.scale == MmaScale::kNone ? mma_functions().fma(s) : scaled_fast(plan, a, b, s);
   if (plan.scale == MmaScale::kGroups) return grouped_step(s, a, b.scale.data() + first * 16);
   if (plan.scale == MmaScale::kPowers) {
     s.row_scale = a.scale[0];
@@ -411,7 +412,7 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
         narrow && operands().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
     // Ordinary sums stay so, but those of f16 may become infinite.
     s.k = ordinary && !s.f16 ? plan.k - done : std::min(s.block, plan.k - done);
-    ordinary ? table().exact(&s, 1) : run_step(s, special);
+    ordinary ? mma_functions().exact(&s, 1) : run_step(s, special);
     s.a += 16 * s.k;
     s.a_exponent += 16 * s.k;
     s.b += s.k;
@@ -422,7 +423,7 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
 
 void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int count,
                             const uint32_t* const (*c)[4], uint32_t* const (*d)[4]) {
-  table().fma_registers(a.value, b.value.data() + 8 * first * plan.k, plan.k, count, c, d);
+  mma_functions().fma_registers(a.value, b.value.data() + 8 * first * plan.k, plan.k, count, c, d);
 }
 
 void mfma(const MfmaStep& step) { NUM_OF_ISA(current_isa(), mfma)(step); }

@@ -1,26 +1,14 @@
 // Tests what a launch may use: steps, bytes of tiles, and how many of them it holds.
+#include "loaded_kernel.h"
 #include "test.h"
 
-#include <triton_runner/tile/tile.h>
-
 using namespace triton_runner;
+using tile::load_text, tile::memory, tile::pointer;
 
 namespace {
 
-std::unique_ptr<exec::Kernel> load_text(std::string text) {
-  auto module = ir::parse(std::move(text), "test.ttir");
-  auto kernel = tile::load(std::make_shared<ir::Module>(std::move(module).value()));
-  return std::move(kernel).value();
-}
-exec::Argument pointer(std::vector<int32_t>& v) {
-  return {exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(v.data()), {}};
-}
-exec::Allocation memory(std::vector<int32_t>& v) {
-  return {reinterpret_cast<uint64_t>(v.data()), v.size() * sizeof(int32_t), "x", true};
-}
-
 // One program that adds 1 to x[0] for ever; and one that makes a tile of 4 MiB by adding two.
-const char* const kEndless = R"(
+const char* const kCountsForEver = R"(
 module {
   tt.func public @endless(%x: !tt.ptr<i32>) {
     %true = arith.constant true
@@ -57,7 +45,7 @@ module {
 }  // namespace
 
 TEST(a_step_limit_names_the_op) {
-  auto kernel = load_text(kEndless);
+  auto kernel = load_text(kCountsForEver);
   for (int threads : {1, 2}) {
     std::vector<int32_t> x(1);
     exec::Argument args[] = {pointer(x)};

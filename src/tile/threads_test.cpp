@@ -1,8 +1,7 @@
 // Programs on several threads, and programs that wait for each other on one. `make test PARTS=tsan` runs
 // these under ThreadSanitizer, so no kernel here has a race of its own.
+#include "loaded_kernel.h"
 #include "test.h"
-
-#include <triton_runner/tile/tile.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,22 +12,9 @@
 #include <thread>
 
 using namespace triton_runner;
+using tile::load_text, tile::memory, tile::pointer;
 
 namespace {
-
-std::unique_ptr<exec::Kernel> load_text(std::string text) {
-  auto module = ir::parse(std::move(text), "test.ttir");
-  if (!module) {
-    fprintf(stderr, "%s\n", module.error().str().c_str());
-    abort();
-  }
-  auto kernel = tile::load(std::make_shared<ir::Module>(std::move(module).value()));
-  if (!kernel) {
-    fprintf(stderr, "%s\n", kernel.error().str().c_str());
-    abort();
-  }
-  return std::move(kernel).value();
-}
 
 exec::LaunchResult launch(exec::Kernel& kernel, std::vector<int32_t>& x, exec::LaunchOptions options) {
   exec::Argument args[] = {{exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(x.data()), {}},

@@ -1,7 +1,6 @@
 // Tests what goldens cannot reach: threads, time, observers, forks.
+#include "loaded_kernel.h"
 #include "test.h"
-
-#include <triton_runner/tile/tile.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,22 +12,9 @@
 #include <triton_runner/exec/observer.h>
 
 using namespace triton_runner;
+using tile::load_text, tile::memory, tile::pointer;
 
 namespace {
-
-std::unique_ptr<exec::Kernel> load_text(std::string text) {
-  auto module = ir::parse(std::move(text), "test.ttir");
-  if (!module) {
-    fprintf(stderr, "%s\n", module.error().str().c_str());
-    return nullptr;
-  }
-  auto kernel = tile::load(std::make_shared<ir::Module>(std::move(module).value()));
-  if (!kernel) {
-    fprintf(stderr, "%s\n", kernel.error().str().c_str());
-    return nullptr;
-  }
-  return std::move(kernel).value();
-}
 
 const char* const kAdd = R"(
 module {
@@ -55,15 +41,6 @@ module {
   }
 }
 )";
-
-template <class T>
-exec::Argument pointer(std::vector<T>& v) {
-  return {exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(v.data()), {}};
-}
-template <class T>
-exec::Allocation memory(std::vector<T>& v, const char* label) {
-  return {reinterpret_cast<uint64_t>(v.data()), v.size() * sizeof(T), label, true};
-}
 
 }  // namespace
 

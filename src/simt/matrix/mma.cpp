@@ -70,7 +70,7 @@ struct Scratch {
     return made.rows;
   }
 };
-thread_local Scratch scratch;
+thread_local Scratch fragments;
 
 // Sums of one row of fragments.
 void multiply(const Exec& x, uint32_t warp, const num::MmaPlan& plan, const MmaGroup::Sum* sums,
@@ -140,24 +140,24 @@ void run_mma(Exec& x, const Operands& in, const Mma& m) {
   const MmaGroup& g = each ? m.alone : *m.whole;
   for (uint32_t move : g.moves) (&instr_of(in))[move].run(x, (&instr_of(in))[move]);
   const num::MmaPlan& plan = g.plan[x.launch().fast_mma ? 1 : 0];
-  scratch.begin(g.rows);
+  fragments.begin(g.rows);
   for (uint32_t w : x.warps()) {
-    num::MmaColumns& columns = scratch.columns_of(x, w, g, plan);
+    num::MmaColumns& columns = fragments.columns_of(x, w, g, plan);
     if (m.sparse) {
-      num::MmaRows& rows = scratch.rows[0]->rows;
+      num::MmaRows& rows = fragments.rows[0]->rows;
       const SparsePlaces places =
           sparse_places(plan, m.sparse->selector, x.reg<uint32_t>(m.sparse->metadata) + w);
-      const uint32_t* const* tiles = scratch.find(x, w, g.a.data(), g.a.size());
+      const uint32_t* const* tiles = fragments.find(x, w, g.a.data(), g.a.size());
       if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(tiles), places, rows))
         return;
       if (m.scales) load_scales(x, w, *m.scales, rows, columns);
-      multiply(x, w, plan, g.sums.data(), 1, rows, columns, scratch.sums);
+      multiply(x, w, plan, g.sums.data(), 1, rows, columns, fragments.sums);
       continue;
     }
     for (uint32_t i = 0; i < g.rows; ++i) {
-      num::MmaRows& rows = scratch.rows_of(x, w, g, plan, i, m.m);
+      num::MmaRows& rows = fragments.rows_of(x, w, g, plan, i, m.m);
       if (m.scales) load_scales(x, w, *m.scales, rows, columns);
-      multiply(x, w, plan, &g.sums[g.columns * i], g.columns, rows, columns, scratch.sums);
+      multiply(x, w, plan, &g.sums[g.columns * i], g.columns, rows, columns, fragments.sums);
     }
   }
   x.pc += g.following;

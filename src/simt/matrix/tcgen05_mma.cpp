@@ -26,7 +26,7 @@ using Kind = Tcgen05Kind;
 using Product = Tcgen05Product;
 using Shape = Tcgen05Shape;
 
-thread_local std::unique_ptr<ProductScratch> scratch;
+thread_local std::unique_ptr<ProductScratch> products;
 
 // Bits of an element where chunks of 16 bytes hold 16 of them and padding; 8: chunks are full.
 uint32_t packed_bits(MmaType type) {
@@ -70,7 +70,7 @@ struct ProductOp : AsyncOp {
       blocks[cta->rank & 1] = cta;
       blocks[(cta->rank & 1) ^ 1] = other;
     }
-    if (!scratch) scratch = std::make_unique<ProductScratch>();
+    if (!products) products = std::make_unique<ProductScratch>();
     const MmaScale scale = !p.scaled()             ? MmaScale::kNone
                            : p.kind == Kind::kMxf4 ? MmaScale::kGroups
                                                    : MmaScale::kPowers;
@@ -137,7 +137,7 @@ struct ProductOp : AsyncOp {
   // B: all of one block, or half of the columns from each block of a pair.
   bool columns(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout,
                const num::MmaPlan& plan, Cta* const* blocks) {
-    ProductScratch& w = *scratch;
+    ProductScratch& w = *products;
     const uint32_t part = s.n / layout.blocks, wide = p.b_bytes() / 16;
     SharedMatrix m;
     if (!tcgen05_matrix(b, s.trans_b, &m)) return bad_swizzle(x, "B");
@@ -174,7 +174,7 @@ struct ProductOp : AsyncOp {
   // Sixteen rows of one block; `first` of its rows.
   bool block_rows(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout,
                   const num::MmaPlan& plan, Cta& block, uint32_t rank, uint32_t first) {
-    ProductScratch& w = *scratch;
+    ProductScratch& w = *products;
     uint32_t* memory = tensor_memory(block).words.data();
     const uint32_t part_columns = s.n / layout.parts;
     for (uint32_t part = 0; part < layout.parts; ++part) {
@@ -210,7 +210,7 @@ struct ProductOp : AsyncOp {
   // Sixteen rows of A, from row `first` of shared memory or from `lane` on of tensor memory.
   bool rows_of(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
                uint32_t first, uint32_t lane) {
-    ProductScratch& w = *scratch;
+    ProductScratch& w = *products;
     const uint32_t* memory = tensor_memory(block).words.data();
     const void* tiles[4];
     if (p.a_in_tensor) {
@@ -273,7 +273,7 @@ struct ProductOp : AsyncOp {
   // likewise.
   bool scales(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
               uint32_t first) {
-    ProductScratch& w = *scratch;
+    ProductScratch& w = *products;
     const uint32_t groups = plan.scale == MmaScale::kGroups ? s.k / 16 : 1,
                    per_factor = groups > 1 ? groups / p.vectors : 1;
     const uint32_t* memory = tensor_memory(block).words.data();

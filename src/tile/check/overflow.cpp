@@ -36,9 +36,9 @@ int64_t least_of(num::Type type) {
 }
 
 // The integers of a slot and what is missing from each.
-class Operand {
+class Integers {
  public:
-  Operand(Task& t, Shadows& shadows, Slot s)
+  Integers(Task& t, Shadows& shadows, Slot s)
       : type_(t.type(s)), marks_(shadows.lanes(t, s)), mark_(shadows.bits(s)) {
     if (t.is_uniform(s))
       bits_ = static_cast<uint64_t>(t.bits(s));
@@ -66,10 +66,10 @@ class Operand {
 };
 
 // The integer that a value is in every launch.
-std::optional<int64_t> constant_of(const ir::Value& v) {
+std::optional<int64_t> constant_integer(const ir::Value& v) {
   const ir::Op* op = v.defining_op;
   if (op && op->kind != ir::OpKind::kConstant && op->does(kMoves) && op->num_operands() == 1)
-    return constant_of(*op->operand(0));
+    return constant_integer(*op->operand(0));
   const ir::Attr* value = op && op->kind == ir::OpKind::kConstant ? op->attr("value") : nullptr;
   if (!value) return {};
   if (value->kind == ir::AttrKind::kInteger) return value->integer;
@@ -131,7 +131,8 @@ OverflowCheck::Known OverflowCheck::known_of(const Instr& in) {
   if (!rule || !is_whole) return known;
   if (!std::ranges::all_of(in.operands(), [&](Slot o) { return is_number(*code.types[o]); })) return known;
   for (uint32_t i = 0; rule == &machine::exact_mul && i < in.num_operands; ++i)
-    if (const auto constant = constant_of(*in.op->operand(i)); constant && machine::is_hash_factor(*constant))
+    if (const auto constant = constant_integer(*in.op->operand(i));
+        constant && machine::is_hash_factor(*constant))
       return known;
   if (meant_.at(location_of(*in.op, *code.module))) return known;
   known.rule = rule;
@@ -200,9 +201,9 @@ void OverflowCheck::compute(Task& t, const Instr& in, const Known& known) {
   // An affine value is in the range of its type.
   if (p.clean(in.operands()) && (!known.makes || t.value(result).form == Form::kAffine))
     return p.set_clean(result);
-  std::deque<Operand> operands;
+  std::deque<Integers> operands;
   for (const Slot o : in.operands()) operands.emplace_back(t, p, o);
-  const Operand out(t, p, result);
+  const Integers out(t, p, result);
   std::array<Integer, 3> of_element;
   const std::span<const Integer> all(of_element.data(), in.num_operands);
   const int64_t n = t.is_uniform(result) ? 1 : type.n;
@@ -233,7 +234,7 @@ void OverflowCheck::fold(Task& t, const Instr& in, const Known& known) {
   const Slot from = in.operand(0);
   const TileType& type = t.type(in.result());
   if (p.clean(from) && !known.makes) return p.set_clean(in.result());
-  const Operand operand(t, p, from);
+  const Integers operand(t, p, from);
   const Axis axis = axis_of(t.type(from), in.op->int_attr("axis", 0));
   const bool reverse = in.op->int_attr("reverse", 0) != 0, keeps_all = type.n == t.type(from).n;
   std::vector<int64_t> wraps;

@@ -28,7 +28,7 @@ std::vector<uint64_t> flat_bases(const layout::LinearLayout& layout, std::string
 }
 
 // The limit of elements that are held, all copies counted: no launch of some minutes would be worth more.
-constexpr int kMostBits = 26;
+constexpr int kMostHeldBits = 26;
 
 const ir::Type* tensor_type(const ir::Value& v) {
   return v.type && v.type->kind == ir::TypeKind::kTensor && v.type->encoding ? v.type : nullptr;
@@ -37,7 +37,7 @@ const ir::Type* tensor_type(const ir::Value& v) {
 // Along which dimension an op combines or picks elements; -1: along none.
 int64_t axis_of(const ir::Op& op) { return op.int_attr("axis", -1); }
 
-bool is_pure(const ir::Op& op) {
+bool is_pure_inline_code(const ir::Op& op) {
   const ir::Attr* pure = op.attr("pure");
   return !pure || pure->integer != 0;
 }
@@ -57,7 +57,7 @@ Warps::Warps(const CheckedCode& code) : code_(code) {
 const Warps::Holders& Warps::holders(const ir::Type* type) const {
   const auto [it, fresh] = holders_.try_emplace(type);
   const auto layout = fresh && type ? layout_of(*type) : std::nullopt;
-  if (!layout || layout->total_in_bits() > kMostBits || layout->in_bits("warp") > 6) return it->second;
+  if (!layout || layout->total_in_bits() > kMostHeldBits || layout->in_bits("warp") > 6) return it->second;
   std::vector<uint64_t> others = flat_bases(*layout, "register");
   for (const uint64_t basis : flat_bases(*layout, "lane")) others.push_back(basis);
   std::erase(others, 0);  // copies in the same warp
@@ -149,7 +149,7 @@ WarpMask Warps::wanted_of_operands(const Instr& in) const {
   const bool goes_on = does.any(kBufferWrites | kBufferReads | kBlock | kMover | kAllocates | kViews |
                                 kReports | kBranches | kBarrier | kNamed | kToken | kCluster | kForks);
   if (does.empty()) return 0;  // who observes a value is no op of the program
-  if (in.target || goes_on || in.num_results == 0 || !is_pure(*in.op)) return kAll;
+  if (in.target || goes_on || in.num_results == 0 || !is_pure_inline_code(*in.op)) return kAll;
   return results;
 }
 
@@ -185,7 +185,7 @@ void Warps::find_meetings() {
     const bool meets = in.op->kind == K::kGpuBarrier || in.op->kind == K::kBarrier ||
                        in.op->kind == K::kAmdCondBarrier || in.op->kind == K::kRocdlSBarrier ||
                        in.op->kind == K::kRocdlBarrier;
-    const bool both = meets || does.any(kForks) || at_once || !is_pure(*in.op);
+    const bool both = meets || does.any(kForks) || at_once || !is_pure_inline_code(*in.op);
     bool before = both,
          after = both || crosses_[number_of(in)] || (does.any(kWaits) && !does.any(kTensorCore));
     if (does.any(kAtomics) || (does.any(kStores) && in.op->attr("sem"))) {

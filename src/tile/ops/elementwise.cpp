@@ -9,7 +9,7 @@
 namespace triton_runner::tile {
 namespace {
 
-struct Operand {
+struct StridedOperand {
   const std::byte* data;       // of the element at index 0
   int64_t strides[kLazyRank];  // elements; all 0 for a uniform operand
   uint8_t size;
@@ -27,7 +27,7 @@ bool row_major(const int64_t* strides, const std::vector<int64_t>& shape) {
 
 // No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous
 // or one element.
-void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
+void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const StridedOperand* ops, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   int last = ty.rank - 1;
   int64_t inner = ty.shape[last];
@@ -45,7 +45,7 @@ void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operan
   }
   uint32_t splat = 0;
   for (uint32_t i = 0; i < arity; ++i) splat |= uint32_t{ops[i].strides[last] == 0} << i;
-  Operand at[3];
+  StridedOperand at[3];
   for (uint32_t i = 0; i < arity; ++i) at[i] = ops[i];
   auto* out = t.output<std::byte>(in, r);
   int64_t rows = ty.n / inner;
@@ -64,11 +64,11 @@ void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operan
 
 void map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
-  Operand ops[3];
+  StridedOperand ops[3];
   alignas(8) int64_t uniform[3];
   for (uint32_t i = 0; i < arity; ++i) {
     Slot s = in.operand(i);
-    Operand& o = ops[i];
+    StridedOperand& o = ops[i];
     o.size = t.type(s).size;
     o.uniform = t.is_uniform(s);
     if (o.uniform) {

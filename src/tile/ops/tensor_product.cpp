@@ -11,7 +11,7 @@
 namespace triton_runner::tile {
 namespace {
 
-constexpr int64_t kRows = 16, kBytes = 16;  // of A at once; of a row of a tile
+constexpr int64_t kTileRows = 16, kBytes = 16;  // of A at once; of a row of a tile
 
 std::optional<num::MmaType> mma_type(num::Type type) {
   static constexpr std::pair<num::Type, num::MmaType> kTypes[] = {
@@ -70,13 +70,13 @@ void pack_lines(const num::MatrixView& m, bool rows, int64_t size, int64_t first
   run(m, line, along, first, count, lines, places, from, p.plan.k, out);
 }
 
-struct Scratch {
+struct ProductScratch {
   num::MmaRows rows;
   num::MmaColumns columns;
   std::vector<std::byte> tiles;
   std::vector<float> sums, total;
 };
-thread_local std::unique_ptr<Scratch> scratch;
+thread_local std::unique_ptr<ProductScratch> scratch;
 
 void load(float* to, const std::byte* c, num::Type type, int64_t n) {
   num::convert(to, num::Type::kF32, c, type, n);
@@ -119,10 +119,10 @@ std::optional<TensorProduct> tensor_product(int capability, num::MmaUnit unit, n
 
 void multiply(const TensorProduct& p, void* c, int64_t ldc, num::Type c_type, const num::MatrixView& a,
               const num::MatrixView& b, int64_t m, int64_t n, int64_t k) {
-  if (!scratch) scratch = std::make_unique<Scratch>();
-  Scratch& s = *scratch;
+  if (!scratch) scratch = std::make_unique<ProductScratch>();
+  ProductScratch& s = *scratch;
   const int64_t size = size_of(p.plan.a), wide = p.step * size / kBytes, columns = (n + 7) / 8 * 8;
-  const int64_t rows = (m + kRows - 1) / kRows * kRows, c_size = num::size_of(c_type);
+  const int64_t rows = (m + kTileRows - 1) / kTileRows * kTileRows, c_size = num::size_of(c_type);
   s.tiles.resize(static_cast<size_t>(wide * 2 * 128));
   // All sums, 16 rows after 16 rows: element [row, column] of a group at [16 * column + row].
   s.sums.assign(static_cast<size_t>(rows * columns), 0);
@@ -131,7 +131,7 @@ void multiply(const TensorProduct& p, void* c, int64_t ldc, num::Type c_type, co
   for (int64_t r = 0; r < m; ++r) {
     load(line.data(), out + r * ldc * c_size, c_type, n);
     for (int64_t j = 0; j < n; ++j)
-      s.sums[static_cast<size_t>(r / kRows * kRows * columns + 16 * j + r % kRows)] =
+      s.sums[static_cast<size_t>(r / kTileRows * kTileRows * columns + 16 * j + r % kTileRows)] =
           line[static_cast<size_t>(j)];
   }
   if (p.partial) {
@@ -146,8 +146,8 @@ void multiply(const TensorProduct& p, void* c, int64_t ldc, num::Type c_type, co
       for (int64_t i = 0; i < wide; ++i) tiles[static_cast<size_t>(i)] = s.tiles.data() + i * 128;
       num::mma_pack_columns(p.plan, s.columns, static_cast<int>(j), tiles.data());
     }
-    for (int64_t r = 0; r < rows; r += kRows) {
-      pack_lines(a, true, size, r, kRows, m, p, from, s.tiles.data());
+    for (int64_t r = 0; r < rows; r += kTileRows) {
+      pack_lines(a, true, size, r, kTileRows, m, p, from, s.tiles.data());
       for (int64_t i = 0; i < 2 * wide; ++i) tiles[static_cast<size_t>(i)] = s.tiles.data() + i * 128;
       num::mma_pack_rows(p.plan, s.rows, tiles.data());
       num::mma_multiply(p.plan, s.rows, s.columns, 0, static_cast<int>(columns), s.sums.data() + r * columns);
@@ -161,7 +161,7 @@ void multiply(const TensorProduct& p, void* c, int64_t ldc, num::Type c_type, co
   for (int64_t r = 0; r < m; ++r)
     for (int64_t j = 0; j < n; ++j)
       store(out + (r * ldc + j) * c_size, c_type,
-            s.sums[static_cast<size_t>(r / kRows * kRows * columns + 16 * j + r % kRows)]);
+            s.sums[static_cast<size_t>(r / kTileRows * kTileRows * columns + 16 * j + r % kTileRows)]);
 }
 
 }  // namespace triton_runner::tile

@@ -17,7 +17,6 @@ using enum lanes::Type;
 using enum num::Comparison;
 using Op = lanes::Operation;
 using lanes::Operation;
-using lanes::Type;
 using enum lanes::Variant;
 
 constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
@@ -37,12 +36,12 @@ enum class How : uint8_t {
 struct Rule {
   How how;
   Operation operation = Op::kNone;
-  Type type = Type::kNone;
+  lanes::Type type = lanes::Type::kNone;
   uint32_t variant = 0;
   num::Comparison comparison = kCmpEq;
   bool (*lower)(AmdLowering&) = nullptr;
 };
-constexpr Rule rule(How how, Operation op, Type type, uint32_t variant = 0) {
+constexpr Rule rule(How how, Operation op, lanes::Type type, uint32_t variant = 0) {
   return {how, op, type, variant, kCmpEq, nullptr};
 }
 constexpr Rule kRules[] = {
@@ -61,7 +60,7 @@ constexpr Rule kRules[] = {
 #define EACH_MASK(f) \
   Rule { How::kEachMask }
 #define LOWER(f) \
-  Rule { How::kLower, Op::kNone, Type::kNone, 0, kCmpEq, amd::lower_##f }
+  Rule { How::kLower, Op::kNone, lanes::Type::kNone, 0, kCmpEq, amd::lower_##f }
 #include <triton_runner/amdgcn/opcodes.def>
 };
 
@@ -183,14 +182,14 @@ Instr& AmdLowering::emit(Handler run) {
   return i;
 }
 
-bool AmdLowering::lanes(Operation operation, Type type, const Operands& operands, uint32_t variant) {
-  const Handler run = lanes::find(operation, type, Type::kNone, variant);
+bool AmdLowering::lanes(Operation operation, lanes::Type type, const Operands& operands, uint32_t variant) {
+  const Handler run = lanes::find(operation, type, lanes::Type::kNone, variant);
   return run && emit(run, operands);
 }
 
-bool AmdLowering::compare(num::Comparison comparison, Type type, uint32_t d, uint32_t a, uint32_t b) {
+bool AmdLowering::compare(num::Comparison comparison, lanes::Type type, uint32_t d, uint32_t a, uint32_t b) {
   const auto c = static_cast<uint32_t>(comparison);
-  const Handler run = lanes::find(Op::kSetp, type, Type::kNone, c << lanes::kComparisonShift);
+  const Handler run = lanes::find(Op::kSetp, type, lanes::Type::kNone, c << lanes::kComparisonShift);
   return run && emit(run, {.d = d, .a = a, .b = b, .small = c});
 }
 
@@ -287,7 +286,7 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
     if (rule.how == How::kReversed || rule.how == How::kFloatReversed) std::swap(o.a, o.b);
     Handler run = rule.operation == Op::kNone
                       ? each_handler(in.row->opcode)
-                      : lanes::find(rule.operation, rule.type, Type::kNone, rule.variant);
+                      : lanes::find(rule.operation, rule.type, lanes::Type::kNone, rule.variant);
     if (rule.how == How::kCompare || rule.how == How::kEachMask) {
       const uint32_t d = is_vector ? scratch(1) : scc();
       done = rule.how == How::kCompare ? compare(rule.comparison, rule.type, d, o.a, o.b)

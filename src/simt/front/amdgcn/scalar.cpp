@@ -11,10 +11,9 @@ namespace {
 using enum lanes::Type;
 using Op = lanes::Operation;
 using amdgcn::Operand;
-using lanes::Type;
 
 bool is_wide(AmdLowering& l) { return l.in().row->slots[0].bits == 64; }
-Type bits(AmdLowering& l) { return is_wide(l) ? kB64 : kB32; }
+lanes::Type bits(AmdLowering& l) { return is_wide(l) ? kB64 : kB32; }
 
 bool is_nonzero(AmdLowering& l, uint32_t place) {
   const bool wide = is_wide(l);
@@ -34,7 +33,7 @@ struct Logic {
   bool not_first = false, not_second = false, not_result = false;
 };
 uint32_t logic(AmdLowering& l, const Logic& what, uint32_t a, uint32_t b, uint32_t d) {
-  const Type type = bits(l);
+  const lanes::Type type = bits(l);
   const uint32_t bytes = is_wide(l) ? 8 : 4;
   auto inverted = [&](uint32_t place) {
     const uint32_t out = l.scratch(bytes);
@@ -171,7 +170,7 @@ bool add(AmdLowering& l, bool subtracts, bool is_signed, bool takes_carry) {
   return give_scalar(l);
 }
 
-bool choose(AmdLowering& l, lanes::Operation operation, num::Comparison c, Type type) {
+bool choose(AmdLowering& l, lanes::Operation operation, num::Comparison c, lanes::Type type) {
   const uint32_t a = l.source(1), b = l.source(2), d = l.result(), out = l.scratch(4);
   l.lanes(operation, type, {.d = out, .a = a, .b = b});
   l.compare(c, type, l.scc(), a, b);

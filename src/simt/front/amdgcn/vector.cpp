@@ -17,7 +17,6 @@ using enum lanes::Type;
 using Op = lanes::Operation;
 using amdgcn::Operand;
 using amdgcn::Slot;
-using lanes::Type;
 
 // Signs of operands that a choice has; its slots are of bits.
 uint32_t signed_source(AmdLowering& l, size_t k) {
@@ -232,7 +231,7 @@ bool lower_mad_wide(AmdLowering& l) {
 // --- floats --------------------------------------------------------------------------------------------------------------------
 namespace {
 
-Type float_of(const Slot& s) { return s.bits == 16 ? kF16 : s.bits == 64 ? kF64 : kF32; }
+lanes::Type float_of(const Slot& s) { return s.bits == 16 ? kF16 : s.bits == 64 ? kF64 : kF32; }
 
 }  // namespace
 

@@ -95,7 +95,7 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   return !reduces || lower_fold(l, in, t.registers);
 }
 
-bool lower_copy(Lowering& l, const ptx::Instruction& in) {
+bool lower_tcgen05_copy(Lowering& l, const ptx::Instruction& in) {
   TensorCopy c;
   c.pair = in.has(Mod::kCtaGroup2);
   c.rows = in.has(Mod::k4x256b) ? 4 : in.has(Mod::k64x128b) ? 64 : in.has(Mod::k32x128b) ? 32 : 128;
@@ -119,7 +119,7 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
   };
   if (is("mma")) return lower_tcgen05_mma(l, in);
   if (is("ld") || is("st")) return lower_transfer(l, in, is("ld"));
-  if (is("cp")) return lower_copy(l, in);
+  if (is("cp")) return lower_tcgen05_copy(l, in);
   if (is("shift")) {
     TensorShift s;
     s.pair = in.has(Mod::kCtaGroup2);
