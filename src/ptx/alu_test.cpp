@@ -1,5 +1,5 @@
-// Each function against a model that says what the PTX ISA says, one value at a time; every instruction set,
-// masked and not.
+// Runs thirteen instructions of PTX, one of most families, on every instruction set, and compares each lane with a number
+// that stands here. tests/python/ptx/test_ptx_arithmetic.py compares the others with NumPy.
 #include <triton_runner/ptx/alu.h>
 
 #include <bit>

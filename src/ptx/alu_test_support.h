@@ -48,10 +48,7 @@ class OneInstruction {
     std::memcpy(&value, at(places_[reg], size(types_[reg]), lane), size(types_[reg]));
     return value;
   }
-  void set_carry(uint32_t lane, bool value) { *at(carry(), 1, lane) = std::byte(value ? 0xff : 0); }
-  bool get_carry(uint32_t lane) const { return *at(carry(), 1, lane) != std::byte{0}; }
-
-  void run(uint32_t count = kLanes, const int8_t* mask = nullptr) {
+  void run() {
     const Function& f = *module_->functions()[0];
     const auto operands = flattened(f.body[0]);
     lanes::Operands o;
@@ -78,7 +75,7 @@ class OneInstruction {
     o.small = alu_.small;
     o.imm = alu_.extra == lanes::Alu::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
     lanes::Lanes x;
-    x.regs = base_, x.count = count, x.mask = mask;
+    x.regs = base_, x.count = kLanes;
     alu_.run(x, o);
   }
 

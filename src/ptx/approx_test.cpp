@@ -3,6 +3,7 @@
 // instruction set.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "alu_test_support.h"
@@ -58,6 +59,35 @@ TEST(approx_is_an_h100s) {
       ++ranges;
     }
     CHECK_EQ(ranges, 19);
+  }
+  num::force_isa("");
+}
+
+// A block of lanes with one divisor takes another way than one where a lane has a divisor of its own.
+TEST(a_divisor_that_lanes_share_divides_as_any) {
+  const uint32_t divisors[] = {0x3f800000, 0x40490fdb, 0xc2f70a3d, 0x00000000, 0x80000000,
+                               0x7f800000, 0xff800000, 0x7fc00001, 0x00000001, 0x807fffff,
+                               0x7f7fffff, 0x7e800001, 0x00800000, 0x3f7fffff};
+  for (const char* isa : {"avx512", "avx2", "portable"}) {
+    if (!num::force_isa(isa)) continue;
+    for (const char* name : {"div.approx.f32", "div.approx.ftz.f32", "div.full.f32", "div.full.ftz.f32"}) {
+      OneInstruction i(std::string(name) + " %a0, %a1, %a2;", {Mod::kB32, Mod::kB32, Mod::kB32});
+      CHECK(i.ok);
+      for (const uint32_t divisor : divisors) {
+        uint64_t shared[i.kLanes];
+        for (uint32_t lane = 0; lane < i.kLanes; ++lane)
+          i.set(1, lane, lane < std::size(divisors) ? divisors[lane] : 0x9e3779b9u * (lane + divisor));
+        for (const bool apart : {false, true}) {
+          for (uint32_t lane = 0; lane < i.kLanes; ++lane)
+            i.set(2, lane, apart && lane % 32 == 31 ? 0x40a00000 : divisor);
+          i.run();
+          for (uint32_t lane = 0; lane < i.kLanes; ++lane) {
+            if (!apart) shared[lane] = i.get(0, lane);
+            if (apart && lane % 32 != 31) CHECK_EQ(i.get(0, lane), shared[lane]);
+          }
+        }
+      }
+    }
   }
   num::force_isa("");
 }

@@ -194,25 +194,36 @@ struct Instruction : Unit {
     return Around::after(a, Unit::finish(Around::scale(a), prepared, c0, c12, s));
   }
 };
-// a / b
+// 1 / b as a division has it, of an operand that is scaled first.
 template <class Around>
-struct Division : Rcp {
-  LANES_INLINE static int32_t prepare(float, float b) { return Rcp::prepare(b * Around::factor(b)); }
-  LANES_INLINE static float finish(float a, float b, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
-    float factor = Around::factor(b);
-    return Around::product(a, factor, Rcp::finish(b * factor, prepared, c0, c12, s));
+struct Reciprocal : Rcp {
+  LANES_INLINE static int32_t prepare(float b) { return Rcp::prepare(b * Around::factor(b)); }
+  LANES_INLINE static float finish(float b, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
+    return Rcp::finish(b * Around::factor(b), prepared, c0, c12, s);
   }
 };
-
-// a / b + c, of which only the sum is rounded: what ptxas makes of a division that is only added to
-// something.
+// a / b, of the reciprocal r; and a / b + c, of which only the sum is rounded: what ptxas makes of a division that is only
+// added to something.
 template <class Around>
-struct DivisionSum : Rcp {
-  LANES_INLINE static int32_t prepare(float, float b, float) { return Rcp::prepare(b * Around::factor(b)); }
+struct Division : Reciprocal<Around> {
+  using OfDivisor = Reciprocal<Around>;
+  // `divisor` is b of all lanes, where they share it.
+  LANES_INLINE static float of(float r, float divisor, float a, float) {
+    return Around::product(a, Around::factor(divisor), r);
+  }
+  LANES_INLINE static float of(float r, float divisor, float a, float, float c) {
+    return Around::sum(a, Around::factor(divisor), r, c);
+  }
+  template <class... C>
+  LANES_INLINE static int32_t prepare(float, float b, C...) {
+    return OfDivisor::prepare(b);
+  }
+  LANES_INLINE static float finish(float a, float b, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
+    return of(OfDivisor::finish(b, prepared, c0, c12, s), b, a, b);
+  }
   LANES_INLINE static float finish(float a, float b, float c, int32_t prepared, int32_t c0, int32_t c12,
                                    int32_t s) {
-    float factor = Around::factor(b);
-    return Around::sum(a, factor, Rcp::finish(b * factor, prepared, c0, c12, s), c);
+    return of(OfDivisor::finish(b, prepared, c0, c12, s), b, a, b, c);
   }
 };
 
@@ -311,23 +322,65 @@ LANES_INLINE void entries(const int32_t* prepared, int32_t* c0, int32_t* c12) {
 }
 #endif
 
+// d = F(a, b, c) of one block.
+template <class F, class... In>
+LANES_INLINE void map_block(float* d, const In*... in) {
+  alignas(64) int32_t prepared[kBlock], half[kBlock], c0[kBlock], c12[kBlock];
+  alignas(64) uint16_t squares[kBlock];
+  for (size_t k = 0; k < kBlock; ++k) {
+    prepared[k] = F::prepare(in[k]...);
+    half[k] = (prepared[k] & ((1 << F::kShift) - 1)) << F::kDoubled >> 1;
+  }
+  entries<F>(prepared, c0, c12);
+  square(squares, half);
+#pragma GCC ivdep
+  for (size_t k = 0; k < kBlock; ++k) d[k] = F::finish(in[k]..., prepared[k], c0[k], c12[k], squares[k]);
+}
+
+// The reciprocal that all lanes of a block divide by (a softmax's sum is one for a row), found once for blocks with the same
+// divisor, which follow each other.
+template <class F>
+struct OneDivisor {
+  LANES_INLINE bool is_shared(const float* b) {
+    int32_t others = 0;
+    for (size_t k = 0; k < kBlock; ++k) others |= bits_of(b[k]) ^ bits_of(b[0]);
+    if (others) return false;
+    if (!is_known || bits_of(b[0]) != divisor) {
+      alignas(64) float all[kBlock];
+      map_block<typename F::OfDivisor>(all, b);
+      reciprocal = all[0], divisor = bits_of(b[0]), is_known = true;
+    }
+    return true;
+  }
+  bool is_known = false;
+  int32_t divisor = 0;
+  float reciprocal = 0;
+};
+
+template <class... C>
+LANES_INLINE const float* second(const float*, const float* b, const C*...) {
+  return b;
+}
+
 // d = F(a, b, c), of as many operands as In, block by block.
 template <class F, class... In>
 void map_blocks(Lanes& x, const Operands& o) {
   const auto run = [&](const In*... in) __attribute__((always_inline)) {
     store<float, 1>(x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-      for (size_t i = 0; i < n; i += kBlock) {
-        alignas(64) int32_t prepared[kBlock], half[kBlock], c0[kBlock], c12[kBlock];
-        alignas(64) uint16_t squares[kBlock];
-        for (size_t k = 0; k < kBlock; ++k) {
-          prepared[k] = F::prepare(in[first + i + k]...);
-          half[k] = (prepared[k] & ((1 << F::kShift) - 1)) << F::kDoubled >> 1;
-        }
-        entries<F>(prepared, c0, c12);
-        square(squares, half);
+      if constexpr (requires { typename F::OfDivisor; }) {
+        OneDivisor<F> one;
+        const float* b = second(in...) + first;
+        for (size_t i = 0; i < n; i += kBlock) {
+          if (!one.is_shared(b + i)) {
+            map_block<F>(d + i, in + first + i...);
+            continue;
+          }
+          const float divisor = b[i], r = one.reciprocal;
 #pragma GCC ivdep
-        for (size_t k = 0; k < kBlock; ++k)
-          d[i + k] = F::finish(in[first + i + k]..., prepared[k], c0[k], c12[k], squares[k]);
+          for (size_t k = 0; k < kBlock; ++k) d[i + k] = F::of(r, divisor, in[first + i + k]...);
+        }
+      } else {
+        for (size_t i = 0; i < n; i += kBlock) map_block<F>(d + i, in + first + i...);
       }
     });
   };
@@ -338,7 +391,7 @@ void map_blocks(Lanes& x, const Operands& o) {
 #define FUNCTION(op, plain, unit) UNIT(op, kVApprox, plain), UNIT(op, kVApprox | kVFtz, unit)
 #define DIVISION(variant, around)                                       \
   ROW(kDiv, kF32, variant, map_blocks<Division<around>, float, float>), \
-      ROW(kFma, kF32, variant, map_blocks<DivisionSum<around>, float, float, float>)
+      ROW(kFma, kF32, variant, map_blocks<Division<around>, float, float, float>)
 using plain_rcp = Instruction<Rcp, around_rcp>;
 using plain_sqrt = Instruction<Sqrt, around_sqrt>;
 using plain_rsqrt = Instruction<Rsqrt, around_rsqrt>;
