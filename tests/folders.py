@@ -109,6 +109,22 @@ def names_given_twice() -> list[str]:
     return wrong
 
 
+def rows_of_libraries() -> list[str]:
+    """Whether the table of doc/internals/architecture.md lets a folder include what CMakeLists.txt links."""
+    linked = re.findall(r"^runner_library\((\w+)([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+    names = {name for name, _ in linked}
+    page = (ROOT / "doc" / "internals" / "architecture.md").read_text()
+    rows = {
+        name: set(re.findall(r"`(\w+)`", may))
+        for name, may in re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", page, re.M)
+    }
+    return [
+        f"doc/internals/architecture.md: CMakeLists.txt links {name} with {sorted(own) or 'nothing'}"
+        for name, words in linked
+        if (own := names & set(words.split())) != rows.get(name)
+    ]
+
+
 def check() -> list[str]:
     """Returns what is wrong, a line each."""
     known = reached("triton_runner/triton_runner.h", set()) | ALONE
@@ -129,7 +145,7 @@ def check() -> list[str]:
                 wrong.append(
                     f"{name}: includes {included}, which is above it (MAY_INCLUDE): move what both need down"
                 )
-    return wrong + check_simt() + names_given_twice()
+    return wrong + rows_of_libraries() + check_simt() + names_given_twice()
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class Single final : public Kernel::State {
     const auto& params = interface_.params;
     return static_cast<size_t>(
         std::find_if(params.begin(), params.end(),
-                     [&](const launch::ArtifactParam& p) { return p.name == value.name; }) -
+                     [&](const launch::KnownParam& p) { return p.name == value.name; }) -
         params.begin());
   }
 

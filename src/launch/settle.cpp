@@ -25,14 +25,14 @@ bool is_descriptor(const std::string& type) {
 
 bool ends_in_pointers(const Interface& a, size_t count) {
   return count <= a.params.size() &&
-         std::all_of(a.params.end() - static_cast<long>(count), a.params.end(), [](const ArtifactParam& p) {
+         std::all_of(a.params.end() - static_cast<long>(count), a.params.end(), [](const KnownParam& p) {
            return p.bytes == 8 && (is_word(p.type) || p.type == "ptr");
          });
 }
 
-std::string list(const std::vector<ArtifactParam>& params) {
+std::string list(const std::vector<KnownParam>& params) {
   std::string text;
-  for (const ArtifactParam& p : params) text += (text.empty() ? "" : ", ") + p.name + ": " + p.type;
+  for (const KnownParam& p : params) text += (text.empty() ? "" : ", ") + p.name + ": " + p.type;
   return text;
 }
 
@@ -99,11 +99,11 @@ base::Result<std::vector<size_t>> by_name(const Interface& a, std::span<const Va
   for (size_t i = 0; i < values.size(); i++) {
     if (values[i].shape.kind == ValueKind::kDescriptor) return std::vector<size_t>{};
     bool known = std::any_of(a.params.begin(), a.params.end(),
-                             [&](const ArtifactParam& p) { return p.name == values[i].name; });
+                             [&](const KnownParam& p) { return p.name == values[i].name; });
     (known ? kept : others).push_back(i);
   }
   const size_t named = static_cast<size_t>(
-      std::find_if(a.params.begin(), a.params.end(), [](const ArtifactParam& p) { return p.name.empty(); }) -
+      std::find_if(a.params.begin(), a.params.end(), [](const KnownParam& p) { return p.name.empty(); }) -
       a.params.begin());
   if (named == 0 || kept.size() != named || !is_possible(a, static_cast<int>(a.params.size() - named)))
     return std::vector<size_t>{};
@@ -192,7 +192,7 @@ base::Result<std::vector<exec::Param>> typed(const Interface& artifact, std::spa
   std::vector<exec::Param> out;
   for (size_t i = 0; i < settled.kept.size(); i++) {
     const Value& value = values[settled.kept[i]];
-    const ArtifactParam& param = artifact.params[settled.at[i]];
+    const KnownParam& param = artifact.params[settled.at[i]];
     const int bits = 8 * param.bytes;
     const std::string& type = param.type;
     const std::string argument = who(artifact) + ": argument '" + value.name + "'";

@@ -1,4 +1,4 @@
-// Values against the parameters of artifacts that tell more or less about themselves.
+// Tests settle(), which values a kernel takes by name or by number, and typed(), their types.
 #include <triton_runner/launch/settle.h>
 
 #include "test.h"
@@ -22,7 +22,7 @@ Interface ptx(std::vector<int> bytes, std::optional<int> hidden = std::nullopt) 
   return out;
 }
 
-Interface ttir(std::vector<ArtifactParam> params) { return {"k", "ttir", std::move(params), std::nullopt}; }
+Interface ttir(std::vector<KnownParam> params) { return {"k", "ttir", std::move(params), std::nullopt}; }
 
 base::Result<Settled> settled(const Interface& artifact, const std::vector<Value>& values) {
   return settle(artifact, values, [](size_t i) { return "<" + std::to_string(i) + ">"; });

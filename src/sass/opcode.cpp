@@ -1,4 +1,6 @@
-// From an instruction to its row: by name and suffixes, then by the kinds of its operands.
+// Finds the row of an instruction by its name and suffixes, and matches its operands with one of the row's shapes:
+//
+//   IMAD.WIDE.U32 R2, R4, 0x4, R6     the row IMAD_WIDE, which has more of the suffixes than IMAD; shape ">R2 R R R2"
 #include <triton_runner/sass/opcode.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ std::string_view next(std::string_view& text, std::string_view by) {
   return word;
 }
 
-// How many suffixes the row's name holds, all of them the instruction's; -1 if it is a row of something else.
+// Returns how many suffixes the row's name holds if the instruction has all of them, and -1 if it lacks one.
 int suits(const Row& row, const Instruction& in) {
   if (row.name == in.name) return 0;  // UCGABAR_ARV
   std::string_view rest = row.name;
@@ -70,12 +72,12 @@ bool is_register(const Operand& o) {
   return o.kind == OperandKind::kRegister || o.kind == OperandKind::kUniform;
 }
 
-// desc[UR8] with no address after it.
+// Returns whether the operand is desc[UR8] with no address after it.
 bool is_hint(const Operand& o) {
   return o.kind == OperandKind::kAddress && o.space == "desc" && o.parts.empty() && o.integer == 0;
 }
 
-// Whether the operand is of the kind that the word of a shape (without > and ?) says.
+// Returns whether the operand is of the kind that a shape's word names, without its > and ?.
 bool suits(std::string_view word, bool written, const Operand& o) {
   switch (word[0]) {
     case 'R':

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 
 def reached(first: Iterable, following: Callable) -> Iterator:
-    """The first nodes and all that following(node) leads to from there: each once, depth first."""
+    """Yields the first nodes and all nodes that following(node) leads to, each once, depth first."""
     seen, waiting = set(), [*first]
     while waiting:
         if (node := waiting.pop()) not in seen:

@@ -26,6 +26,7 @@ from triton_runner._artifact import compiled_kernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import binary_level
 from triton_runner._base.metadata import as_path_or_text
+from triton_runner._base.paths import read_json
 from triton_runner._launch import gpu_driver
 from triton_runner._settings import devices
 from triton_runner._settings.keywords import WINNER
@@ -118,14 +119,9 @@ def _specialised(function, values: dict) -> tuple:
 
 
 def _read_json(path: Path):
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise fail(
-            f"{WINNER}: {path} is not JSON: {error}", "delete it: the winner is then determined again"
-        ) from None
+    """Returns what the file holds, or None where there is no file."""
+    again = f"{WINNER}: delete it, and the winner is determined again"
+    return read_json(path, again) if path.exists() else None
 
 
 @contextlib.contextmanager

@@ -1,10 +1,11 @@
-// f32, f32x2 and f64 arithmetic: PTX ISA 9.7.3.
+// Computes f32, f32x2 and f64: arithmetic, minima, signs, and the approximations of f64 (PTX ISA 9.7.3); approx.cpp has those of
+// f32 but for tanh. Each file of simd/ is compiled once an instruction set, and all give the same bits.
 #include "simd/floats.h"
 
 namespace triton_runner::lanes::SIMD_ISA {
 namespace {
 
-// Op under the modifiers kVFtz, kVSat, kVRelu.
+// Applies Op to f32 under kVFtz and kVSat.
 template <class Op, uint32_t kV>
 struct with {
   template <class... T>
@@ -97,7 +98,7 @@ struct whole_rsqrt_f64 {
   }
 };
 
-// A function of num (Operands::data) on f32 registers: tanh. The others are in approx.cpp.
+// Calls the function of num that Operands::data points to, on f32 registers: tanh alone needs it.
 using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
 void function_f32(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);

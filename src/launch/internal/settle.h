@@ -15,7 +15,7 @@
 namespace triton_runner::launch {
 
 // A parameter as the artifact tells it; "" where it does not.
-struct ArtifactParam {
+struct KnownParam {
   std::string name, type;
   int bytes = 0;
   bool unused = false;
@@ -23,7 +23,7 @@ struct ArtifactParam {
 
 struct Interface {
   std::string kernel, level;
-  std::vector<ArtifactParam> params;   // all of them, Triton's own included
+  std::vector<KnownParam> params;      // all of them, Triton's own included
   std::optional<int> hidden_pointers;  // of those, Triton's own at the end; none: nobody says
   bool descriptors_as_maps = false;    // a tensor map, shape and strides each (tensordesc_meta)
 };

@@ -12,7 +12,7 @@ pytest.importorskip("triton")
 
 import kernels_for_passes as kernels
 from triton_runner._worker import pass_clock, times_job
-from triton_runner.verbs.passes import time as passes_time
+from triton_runner.verbs.passes.times import times as times_of
 
 KERNELS = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_passes.py"
 SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 64}}
@@ -21,7 +21,7 @@ ROUNDING = 0.02  # seconds: LLVM's timers of code generation have four decimals,
 
 @pytest.fixture(scope="module")
 def times():
-    return passes_time.times(kernels.scaled, **SCALED, target="cuda:75")
+    return times_of(kernels.scaled, **SCALED, target="cuda:75")
 
 
 def groups(times):
@@ -55,7 +55,7 @@ def test_the_pass_that_takes_minutes_is_on_top(times):
     """The SLP vectorizer of LLVM, for an unrolled product; Triton does not run it for sm_80."""
     passes = groups(times)["llir", "llvm.optimize_module"].parts
     assert passes[0].name == "SLPVectorizerPass"
-    other = passes_time.times(kernels.scaled, **SCALED, target="cuda:80", to="llir")
+    other = times_of(kernels.scaled, **SCALED, target="cuda:80", to="llir")
     passes = groups(other)["llir", "llvm.optimize_module"].parts
     assert passes and "SLPVectorizerPass" not in [one.name for one in passes]
 

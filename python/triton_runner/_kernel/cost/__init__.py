@@ -1,1 +1,2 @@
-"""Counts what a launch executes in its machine code, and bounds the least time that it can take."""
+"""Says what a launch costs: counts of its machine code (counting), the least time by each resource (bounds),
+cycles by the replay of an SM (replay), and what surely costs time (costs)."""

@@ -1,5 +1,9 @@
 """Offers on Tab at the debugger's prompt: commands, and after one of them what it takes: lines, files,
-kernels, ops, values, registers, buffers, the subjects of info."""
+kernels, ops, values, registers, buffers, the subjects of info.
+
+A command of commands.py is named here, too, where it takes lines, values or buffers: without that, Tab offers
+nothing after it. The shell's completion is verbs/completion.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ _OF_VALUES = ("print", "display", "whatis", "heat", "set", "last-write", "holds"
 def of(
     text: str, session, names: list[str], subjects: list[str], displays: list[int]
 ) -> tuple[int, list[str]]:
-    """(where the last word of a line begins, what may stand there). names: of the commands; subjects: those
-    of info."""
+    """Returns where the last word of the line begins, and the words that may stand there. `names` are the
+    commands, `subjects` the words that `info` takes, `displays` the numbers of displays."""
     start = begin(text)
     words, word = text[:start].split(), text[start:]
     if not words:

@@ -48,11 +48,11 @@ def passes_command(
     differs from the plain one.
     """
     from triton_runner._kernel.compiling import passes
-    from triton_runner.verbs.passes import time as passes_time
+    from triton_runner.verbs.passes.times import times
 
     if timed:
         _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
-        print_result(passes_time.times(kernel, **how, triton=release, to=to), as_json, _show_times)
+        print_result(times(kernel, **how, triton=release, to=to), as_json, _show_times)
         return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)

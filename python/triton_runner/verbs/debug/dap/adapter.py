@@ -18,9 +18,9 @@ import numpy
 
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner.verbs.debug.dap import requests
-from triton_runner.verbs.debug.dap.arguments import Arguments
 from triton_runner.verbs.debug.dap.events import Events, flush
 from triton_runner.verbs.debug.dap.points import Points
+from triton_runner.verbs.debug.dap.request_fields import RequestFields
 from triton_runner.verbs.debug.dap.transport import Decoder, encoded, event, refusal
 from triton_runner.verbs.debug.dap.variables import Variables
 from triton_runner.verbs.debug.results import Exited, Stopped
@@ -33,7 +33,7 @@ _PATIENCE = 1.0  # seconds that a program has to end by itself
 class Client:
     """How the editor counts lines and columns, which it says in `initialize`."""
 
-    def __init__(self, arguments: Arguments):
+    def __init__(self, arguments: RequestFields):
         if arguments.text("pathFormat", "path") != "path":
             raise fail("this debugger names files by paths: pathFormat 'path'")
         self.first_line = int(arguments.flag("linesStartAt1", True))
@@ -95,7 +95,7 @@ class Adapter:
         seq, command = request["seq"], request["command"]
         try:
             with numpy.errstate(all="ignore"):  # what people ask for may divide by zero
-                body = requests.answered(self, command, Arguments(command, request.get("arguments")))
+                body = requests.answered(self, command, RequestFields(command, request.get("arguments")))
         except Exception as error:  # the editor shows a sentence, and goes on
             self.send(refusal(seq, command, _sentence(error)))
         else:
@@ -105,7 +105,7 @@ class Adapter:
         for call in later:
             call()
 
-    def begin(self, arguments: Arguments) -> None:
+    def begin(self, arguments: RequestFields) -> None:
         """The client has said who it is."""
         self.client = Client(arguments)
 

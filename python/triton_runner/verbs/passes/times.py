@@ -1,7 +1,7 @@
 """Divides a compilation's time into its stages, and within them into MLIR's passes, LLVM's passes, ptxas.
 
-times_job.py measures it in a process of its own, as every trace of passes is made. Here the parts of one name
-are added up and put under what they are parts of.
+_worker/times_job.py measures, in a process of its own, as every trace of passes is made; a finer division of
+a stage starts there. Here the parts of one name are added up and put under what they are parts of.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """seconds: the sum of the stages, without own_seconds, what the timing itself took (LLVM prints its IR
-    meanwhile); plain_seconds: of a compilation without timers."""
+    """A compilation's times. `seconds` is the sum of the stages; `own_seconds` is what the timing itself took
+    (LLVM prints its IR meanwhile) and is not in it; `plain_seconds` is the time of a compilation without
+    timers."""
 
     kernel: str
     target: str

@@ -1,4 +1,4 @@
-"""The arguments of a request, each read as the type that the protocol gives it."""
+"""Reads the fields of a request of the Debug Adapter Protocol, each as the type that the protocol gives."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from triton_runner._kernel.dumps.axes import program_of
 _MISSING = object()
 
 
-class Arguments:
-    """Reads the arguments of a request. Raises DiagnosticError for one that is missing or of another type."""
+class RequestFields:
+    """The fields of one request. Raises DiagnosticError for one that is missing or of another type."""
 
     def __init__(self, command: str, values: dict | None):
         self.command, self._values = command, values or {}
@@ -39,16 +39,16 @@ class Arguments:
     def flag(self, name: str, default: bool = False) -> bool:
         return self._get(name, (bool,), "true or false", default)
 
-    def within(self, name: str, default=_MISSING) -> Arguments:
-        """The fields of an object."""
-        return Arguments(self.command, self._get(name, (dict,), "an object", default))
+    def within(self, name: str, default=_MISSING) -> RequestFields:
+        """Returns the fields of an object."""
+        return RequestFields(self.command, self._get(name, (dict,), "an object", default))
 
-    def each(self, name: str, default=_MISSING) -> list[Arguments]:
-        """Those of a list of objects."""
+    def each(self, name: str, default=_MISSING) -> list[RequestFields]:
+        """Returns the fields of each object in a list."""
         values = self._get(name, (list,), "a list", default)
         if not all(isinstance(value, dict) for value in values):
             raise fail(f"'{name}' of the request '{self.command}' is not a list of objects")
-        return [Arguments(self.command, value) for value in values]
+        return [RequestFields(self.command, value) for value in values]
 
     def texts(self, name: str, default=_MISSING) -> list[str]:
         values = self._get(name, (list,), "a list", default)
