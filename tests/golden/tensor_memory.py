@@ -100,7 +100,9 @@ def packed(k: Kernel) -> None:
     want = np.concatenate([halves.view(np.int32), words[0][:, 8:]], axis=1)
     store(k, k.emit(f"ttng.tmem_load {whole} : {wide_tile} -> {k.type((128, 16), 'i32')}"), want)
     # The second of two buffers of eight columns.
-    ring_type, ring_tile = (memdesc(shape, "i32", "#tmem8", TENSOR_MEMORY) for shape in ((2, 128, 8), (128, 8)))
+    ring_type, ring_tile = (
+        memdesc(shape, "i32", "#tmem8", TENSOR_MEMORY) for shape in ((2, 128, 8), (128, 8))
+    )
     ring = k.emit(f"ttng.tmem_alloc : () -> {ring_type}")
     buffers = [k.emit(f"ttg.memdesc_index {ring}[{i}] : {ring_type} -> {ring_tile}") for i in (zero, one)]
     for buffer, values in zip(buffers, words[1:], strict=True):
