@@ -64,8 +64,9 @@ def record(results: Results) -> None:
     )
     folder = "build/gluon-tests/gluon" if gluon else "triton/python/test/unit/language"
     figures = dict(zip([*COLUMNS, "passed of counted"], rows[-1][1:], strict=True))
+    command = f"make conformance TESTS={folder}" + (f' ARGS="--release {build.name}"' if build else "")
     kept.record(
-        "conformance", key, what, f"make conformance TESTS={folder}" + (f' ARGS="--release {build.name}"' if build else ""), figures,
+        "conformance", key, what, command, figures,
         machine=f"{kept.machine()}; Triton {run['triton']}, torch {run['torch']}", date=run["at"][:10],
         table={"columns": ["file", *figures], "rows": rows}, data=reasons(results),
     )  # fmt: skip

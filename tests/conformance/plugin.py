@@ -35,6 +35,11 @@ if not SETTINGS["interpreter"]:
 
         _pretend.install()
 
+    if SETTINGS["kept"]:
+        import kept_llir
+
+        kept_llir.install(SETTINGS["kept"])
+
 
 def write(record: dict) -> None:
     """One line, in one system call, so that several processes can share the file."""

@@ -98,6 +98,7 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
         "again": ["started"], "until": options.until, "timeout": options.timeout,
         "interpreter": options.interpreter, "pretend_cuda": options.device == "cuda",
         "site": options.site, "module": options.module,
+        "kept": str(options.kept.absolute()) if options.kept else "",
     }  # fmt: skip
     root = str(conftest_root(options.folder))
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "plugin", "-p", "no:cacheprovider"]
@@ -128,7 +129,7 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
 
 
 def choose_release(options: argparse.Namespace) -> None:
-    """Sets the folder and the module of the Triton that the tests import: "" and "triton" of the one at hand."""
+    """Sets the folder and the module of the Triton of the tests; "" and "triton": the one at hand."""
     options.site, options.module = "", "triton"
     if options.release:
         from triton_runner._base import releases
@@ -145,7 +146,8 @@ def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str])
         "commit": commit(), "level": "interpreter" if options.interpreter else options.level,
         "target": "" if options.interpreter else options.target, "device": options.device,
         "triton": options.release or report.version("triton"), "torch": report.version("torch"),
-        "each": options.each, "marked": options.marked, "at": datetime.datetime.now().isoformat(timespec="seconds"),
+        "each": options.each, "marked": options.marked,
+        "at": datetime.datetime.now().isoformat(timespec="seconds"),
     }  # fmt: skip
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a") as file:
@@ -188,6 +190,9 @@ def main() -> int:
     parser.add_argument("--again", default="", help="outcomes to run again, for instance failed,crashed")
     parser.add_argument("--only", type=pathlib.Path, help="a file of test names, one a line")
     parser.add_argument("--cache", type=pathlib.Path, help="keep Triton's compiled kernels there")
+    parser.add_argument(
+        "--kept", type=pathlib.Path, help="keep the LLIR of each TTGIR there, for another level"
+    )
     parser.add_argument("--json", type=pathlib.Path, help="write every test's outcome and category here")
     parser.add_argument(
         "--categories", type=pathlib.Path, default=report.CATEGORIES, help="the list of causes"
