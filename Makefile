@@ -10,6 +10,8 @@
 #                       and elements; ARGS=--write: into doc/measurements/speed.md)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/verified.md)
+#   make gluon TESTS=<folder>    all of Triton's Gluon tests, 3.9's and the next release's, at ttgir, ptx and cubin of cuda:90
+#                       and cuda:100; goes on where it stopped (LIMIT=<seconds>, JOBS=<processes>, ARGS=--cost: what is left)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make right          right programs under verify: none may be called wrong (ARGS="fla --whole --launches 400",
 #                       ARGS="tutorials --tutorials <folder>": tests/right/run.py)
@@ -37,7 +39,7 @@ RUN := $(VENV)/bin/python
 # Where the package index has torch for CUDA alone, which pins a Triton of its own.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: demo test develop compiled bench conformance tutorials right releases lint fuzz differential coverage gpu-check
+.PHONY: demo test develop compiled bench conformance gluon tutorials right releases lint fuzz differential coverage gpu-check
 .PHONY: bisect-check docs wheel aarch64 clean
 .DELETE_ON_ERROR:
 
@@ -73,6 +75,13 @@ conformance: $(VENV)/.check develop
 	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) \
 	  $(if $(TARGET),--target $(TARGET)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESULTS),--results "$(RESULTS)") \
 	  "$(TESTS)" $(ARGS)
+
+gluon: $(VENV)/.check develop
+	@test -n "$(TESTS)" || { echo "make gluon: TESTS=<Triton's Gluon tests>, for instance" \
+	  "TESTS=triton/python/test/gluon of a checkout"; exit 2; }
+	@$(RUN) tests/conformance/gluon_tests.py "$(TESTS)" build/gluon-tests
+	@$(RUN) tests/conformance/whole.py build/gluon-tests/gluon $(if $(LIMIT),--limit $(LIMIT)) \
+	  $(if $(JOBS),--jobs $(JOBS)) $(ARGS)
 
 tutorials: $(VENV)/.check develop
 	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \

@@ -14,6 +14,7 @@ from report import ABSENT, CATEGORIES, GPU, Results, file_of, function_of, share
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from suite import results as kept
+from triton_runner._base import releases
 
 COLUMNS = ("passed", "failed", "skipped", ABSENT, GPU, "not run")
 
@@ -55,12 +56,17 @@ def record(results: Results) -> None:
     rows = by_file(results)
     gluon = any("gluon" in test for test in results.tests)
     share_of = f"{run['each']} of each function" if run["each"] else "all"
-    key = ("gluon " if gluon else "") + results.name
-    what = f"{'Gluon' if gluon else 'language'} at {run['level']}, {run['target']}, {share_of}"
+    build = releases.distribution_of(run["triton"])
+    by = f"{build.name} " if build else ""
+    key = ("gluon " if gluon else "") + by + results.name
+    what = f"{'Gluon' if gluon else 'language'} at {run['level']}, {run['target']}, {share_of}" + (
+        f" ({run['triton']})" if build else ""
+    )
     folder = "build/gluon-tests/gluon" if gluon else "triton/python/test/unit/language"
     figures = dict(zip([*COLUMNS, "passed of counted"], rows[-1][1:], strict=True))
+    command = f"make conformance TESTS={folder}" + (f' ARGS="--release {build.name}"' if build else "")
     kept.record(
-        "conformance", key, what, f"make conformance TESTS={folder}", figures,
+        "conformance", key, what, command, figures,
         machine=f"{kept.machine()}; Triton {run['triton']}, torch {run['torch']}", date=run["at"][:10],
         table={"columns": ["file", *figures], "rows": rows}, data=reasons(results),
     )  # fmt: skip

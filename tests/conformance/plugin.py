@@ -22,6 +22,11 @@ STDERR = os.dup(2)  # pytest redirects 2 itself
 FREEZE_EVERY = 250
 WHY = 600  # characters of a failure that are kept
 
+if SETTINGS["module"] != "triton":
+    from triton_runner._base import renamed
+
+    renamed.prefer(SETTINGS["site"], SETTINGS["module"])
+
 if not SETTINGS["interpreter"]:
     import triton_runner  # noqa: F401  (importing it makes the CPU Triton's device)
 
@@ -29,6 +34,11 @@ if not SETTINGS["interpreter"]:
         from triton_runner import _pretend
 
         _pretend.install()
+
+    if SETTINGS["kept"]:
+        import kept_llir
+
+        kept_llir.install(SETTINGS["kept"])
 
 
 def write(record: dict) -> None:

@@ -47,7 +47,9 @@ def environment(options: argparse.Namespace, settings: dict, scratch: pathlib.Pa
     cores = max(1, len(os.sched_getaffinity(0)) // options.jobs)
     names = os.environ | {
         "CONFORMANCE": json.dumps(settings),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(HERE), options.site, os.environ.get("PYTHONPATH", "")])
+        ),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": str(cores),
         "TRITON_CACHE_DIR": str(options.cache or scratch / "cache"),
@@ -95,6 +97,8 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
         "results": str(options.results), "shard": [number, options.jobs], "each": options.each, "only": only,
         "again": ["started"], "until": options.until, "timeout": options.timeout,
         "interpreter": options.interpreter, "pretend_cuda": options.device == "cuda",
+        "site": options.site, "module": options.module,
+        "kept": str(options.kept.absolute()) if options.kept else "",
     }  # fmt: skip
     root = str(conftest_root(options.folder))
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "plugin", "-p", "no:cacheprovider"]
@@ -124,12 +128,26 @@ def worker(number: int, options: argparse.Namespace, files: list, only: list, sc
     return True
 
 
+def choose_release(options: argparse.Namespace) -> None:
+    """Sets the folder and the module of the Triton of the tests; "" and "triton": the one at hand."""
+    options.site, options.module = "", "triton"
+    if options.release:
+        from triton_runner._base import releases
+        from triton_runner._pipeline import versions
+
+        [options.release] = versions.expand(options.release)
+        options.site = versions.ensure(options.release)[0] or ""
+        row = releases.distribution_of(options.release)
+        options.module = row.module if row else "triton"
+
+
 def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str]) -> bool:
     header = {
         "commit": commit(), "level": "interpreter" if options.interpreter else options.level,
         "target": "" if options.interpreter else options.target, "device": options.device,
-        "triton": report.version("triton"), "torch": report.version("torch"), "each": options.each,
-        "marked": options.marked, "at": datetime.datetime.now().isoformat(timespec="seconds"),
+        "triton": options.release or report.version("triton"), "torch": report.version("torch"),
+        "each": options.each, "marked": options.marked,
+        "at": datetime.datetime.now().isoformat(timespec="seconds"),
     }  # fmt: skip
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a") as file:
@@ -153,6 +171,9 @@ def main() -> int:
         "--level", default="ttir", choices=["ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn"]
     )
     parser.add_argument("--target", default="cuda:90")
+    parser.add_argument(
+        "--release", default="", help="with this Triton, as `versions add` takes it: 3.8.0, next"
+    )
     parser.add_argument("--files", default="", help="of a folder only these: test_core,test_random")
     parser.add_argument("--limit", type=float, default=900, help="seconds in all")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
@@ -169,6 +190,9 @@ def main() -> int:
     parser.add_argument("--again", default="", help="outcomes to run again, for instance failed,crashed")
     parser.add_argument("--only", type=pathlib.Path, help="a file of test names, one a line")
     parser.add_argument("--cache", type=pathlib.Path, help="keep Triton's compiled kernels there")
+    parser.add_argument(
+        "--kept", type=pathlib.Path, help="keep the LLIR of each TTGIR there, for another level"
+    )
     parser.add_argument("--json", type=pathlib.Path, help="write every test's outcome and category here")
     parser.add_argument(
         "--categories", type=pathlib.Path, default=report.CATEGORIES, help="the list of causes"
@@ -184,6 +208,7 @@ def main() -> int:
         parser.error(f"{options.folder} holds no such test_*.py")
     options.each = 0 if options.all else options.each
     options.device = "cpu" if options.interpreter else options.device
+    choose_release(options)
     options.until = time.time() + options.limit
     only = options.only.read_text().split("\n") if options.only else []
 

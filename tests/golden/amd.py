@@ -224,6 +224,47 @@ amdg.async_tdm_copy_local_to_global %d from %m : {memory} -> {desc}
 
     kernel = start()
     kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
+    full = list(data)
+    for r in range(2):
+        for c in range(4):
+            full[8 * (6 + r) + 1 + c] = at(2 + r, 5 + c)
+    for i, r in enumerate(rows):
+        for c in range(2):
+            if r < 8:
+                full[8 * r + 6 + c] = at(2 + i, 5 + c)
+    kernel.param(desc, Array("i32", (8, 8), data, full, descriptor=True))
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%c2 = arith.constant 2 : i32
+%c5 = arith.constant 5 : i32
+%c6 = arith.constant 6 : i32
+%on = arith.constant true
+%m0 = ttg.local_alloc : () -> {memory}
+%m1 = ttg.local_alloc : () -> {memory}
+%m2 = ttg.local_alloc : () -> {memory}
+%g = ttg.local_alloc : () -> {memory}
+%t0 = amdg.async_tdm_copy_global_to_local %p0[%c2, %c5] into %m0, %on : {desc} -> {memory}
+%t1 = amdg.async_tdm_copy_global_to_local %p0[%c2, %c5] into %m1, pred = %c1 : {desc} -> {memory}
+%t2 = amdg.async_tdm_copy_global_to_local %p0[%c2, %c5] into %m2, pred = %c0 : {desc} -> {memory}
+%w0 = amdg.async_tdm_wait {{num = 0 : i32}}
+amdg.async_tdm_copy_local_to_global %p1[%c6, %c1] from %m0 : {memory} -> {desc}
+%rows = arith.constant dense<{rows}> : tensor<4xi32, #line>
+%s = amdg.async_tdm_scatter %p1[%rows, %c6] from %m0 : tensor<4xi32, #line>, {memory} -> {desc}
+%k = amdg.async_tdm_gather %p0[%rows, %c5] to %g : tensor<4xi32, #line>, {memory} -> {desc}
+%w1 = amdg.async_tdm_wait {{num = 0 : i32}}""")
+    moved = [at(2 + r, 5 + c) for r in range(4) for c in range(4)]
+    gathered = [at(r, 5 + c) for r in rows for c in range(4)]
+    for buffer, want in (("%m0", moved), ("%m1", moved), ("%m2", nothing), ("%g", gathered)):
+        kernel.do(f"{buffer}v = ttg.local_load {buffer} : {memory} -> {tile}")
+        kernel.store(f"{buffer}v", "i32", (4, 4), want)
+    yield kernel.case(
+        "op/amdg.async_tdm-indices.ttgir",
+        "Copies that say where the tile begins, as 3.6, 3.7 and Meta's fork write them.",
+    )
+
+    kernel = start()
+    kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
     kernel.do(f"""
 %c0 = arith.constant 0 : i32
 %c4 = arith.constant 4 : i32

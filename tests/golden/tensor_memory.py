@@ -62,6 +62,58 @@ def slices(k: Kernel) -> None:
     store(k, r, data[1][:, 8:].copy())
 
 
+# Packed f16, and what Meta's warp specialisation calls the ring of such buffers before it takes one.
+PACKED = """#packed = #ttng.tensor_memory_encoding<blockM = 128, blockN = 16, colStride = 1>
+#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 16, colStride = 2>
+"""
+
+
+@case(
+    "op/ttg.memdesc_reinterpret-packed.ttgir",
+    "Halves of columns, in a slice and in a ring: how far buffers lie apart, their own type says.",
+)
+def packed(k: Kernel) -> None:
+    k.layouts += PACKED
+    true, zero, one = k.constant("true", "i1"), k.constant(0, "i32"), k.constant(1, "i32")
+    halves = np.arange(128 * 16, dtype=np.int16).reshape(128, 16)
+    words = [iota((128, 16), "i32") + 70000, iota((128, 8), "i32"), iota((128, 8), "i32") + 5000]
+    wide_type, wide_tile = (
+        memdesc(shape, "i32", "#tmem", TENSOR_MEMORY) for shape in ((1, 128, 16), (128, 16))
+    )
+    tile_type = memdesc((128, 16), "i16", "#packed", TENSOR_MEMORY)
+
+    def put(buffer: str, type_: str, values: np.ndarray, element: str) -> None:
+        tensor = k.type(values.shape, element)
+        k.do(f"ttng.tmem_store {load(k, values)}, {buffer}, {true} : {tensor} -> {type_}")
+
+    # The first eight columns of sixteen; the other eight keep their words.
+    d = k.emit(f"ttng.tmem_alloc : () -> {wide_type}")
+    whole = k.emit(f"ttg.memdesc_index {d}[{zero}] : {wide_type} -> {wide_tile}")
+    put(whole, wide_tile, words[0], "i32")
+    half = memdesc((1, 128, 8), "i32", "#tmem8", TENSOR_MEMORY + ", 1x128x16")
+    apart = memdesc((1, 128, 16), "i16", "#apart", TENSOR_MEMORY)
+    s = k.emit(f"ttng.tmem_subslice {d} {{N = 0 : i32}} : {wide_type} -> {half}")
+    s = k.emit(f"ttg.memdesc_reinterpret {s} : {half} -> {apart}")
+    p = k.emit(f"ttg.memdesc_index {s}[{zero}] : {apart} -> {tile_type}")
+    put(p, tile_type, halves, "i16")
+    store(k, k.emit(f"ttng.tmem_load {p} : {tile_type} -> {k.type((128, 16), 'i16')}"), halves)
+    want = np.concatenate([halves.view(np.int32), words[0][:, 8:]], axis=1)
+    store(k, k.emit(f"ttng.tmem_load {whole} : {wide_tile} -> {k.type((128, 16), 'i32')}"), want)
+    # The second of two buffers of eight columns.
+    ring_type, ring_tile = (
+        memdesc(shape, "i32", "#tmem8", TENSOR_MEMORY) for shape in ((2, 128, 8), (128, 8))
+    )
+    ring = k.emit(f"ttng.tmem_alloc : () -> {ring_type}")
+    buffers = [k.emit(f"ttg.memdesc_index {ring}[{i}] : {ring_type} -> {ring_tile}") for i in (zero, one)]
+    for buffer, values in zip(buffers, words[1:], strict=True):
+        put(buffer, ring_tile, values, "i32")
+    apart = memdesc((2, 128, 16), "i16", "#apart", TENSOR_MEMORY)
+    s = k.emit(f"ttg.memdesc_reinterpret {ring} : {ring_type} -> {apart}")
+    put(k.emit(f"ttg.memdesc_index {s}[{one}] : {apart} -> {tile_type}"), tile_type, halves, "i16")
+    for buffer, values in zip(buffers, (words[1], halves.view(np.int32)), strict=True):
+        store(k, k.emit(f"ttng.tmem_load {buffer} : {ring_tile} -> {k.type((128, 8), 'i32')}"), values)
+
+
 @case(
     "op/ttng.tmem_copy-predicate.ttgir",
     "A copy that is off, and one that is on, as the release after 3.9 writes them.",

@@ -4,7 +4,6 @@ keywords."""
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
 from triton_runner import _core, _settings
+from triton_runner._artifact.binding import own_options
 from triton_runner._artifact.entries import run_entry
 from triton_runner._base.errors import fail, number_as_grid
 from triton_runner._jit import dispatch
@@ -110,10 +110,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
 
     def launch(self, entry, args, kwargs, grid, warmup):
         """run() of what is executed, under the settings in force, whatever is recorded meanwhile."""
-        if not arrays.are_plain(args):
-            args = tuple(arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
-        if not arrays.are_plain(kwargs.values()):
-            kwargs = {name: arrays.wrap(name, value) for name, value in kwargs.items()}
+        args, kwargs = arrays.wrap_all(self, args, kwargs)
         if entry is not None:
             return run_entry(self, entry, args, kwargs, grid, warmup)
         devices.resolved_device()  # a device that is not there is said before Triton looks for one
@@ -157,9 +154,6 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         bound = self.signature.bind(*args, **params)
         bound.apply_defaults()
         return bound.args, kwargs
-
-    def _name_of(self, position: int) -> str:
-        return self.arg_names[position] if position < len(self.arg_names) else f"#{position}"
 
     def __repr__(self):
         return f"triton_runner.JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
@@ -269,15 +263,8 @@ def _made_from(kernel, options: dict):
     """A kernel of triton.jit or gluon.jit as one of ours, with its options unless others are given."""
     if isinstance(kernel, JITFunction):
         return kernel
-    known = inspect.signature(TritonJITFunction.__init__).parameters
-    kept = {
-        name: getattr(kernel, name)
-        for name in known
-        if name not in ("self", "fn", "repr") and hasattr(kernel, name)
-    }
-    kept["repr"] = getattr(kernel, "_repr", kernel.repr)
     is_gluon = getattr(kernel, "is_gluon", lambda: False)()
-    return (_gluon_class() if is_gluon else JITFunction)(kernel.fn, **{**kept, **options})
+    return (_gluon_class() if is_gluon else JITFunction)(kernel.fn, **{**own_options(kernel), **options})
 
 
 _originals: dict = {}  # {name: (module, Triton's own function)} of what is replaced

@@ -32,6 +32,16 @@ def are_plain(values) -> bool:
     return _plain.issuperset(map(type, values))
 
 
+def wrap_all(function, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of a launch of a kernel in Python, each as wrap() leaves it."""
+    if not are_plain(args):
+        names = [*function.arg_names, *(f"#{i}" for i in range(len(function.arg_names), len(args)))]
+        args = tuple(map(wrap, names, args))
+    if not are_plain(kwargs.values()):
+        kwargs = {name: wrap(name, value) for name, value in kwargs.items()}
+    return args, kwargs
+
+
 def wrap(name: str, value):
     """The value as Triton takes it. Errors: an array that is not contiguous."""
     if hasattr(value, "data_ptr") or not hasattr(value, "__array_interface__"):

@@ -21,7 +21,16 @@ struct Copies {
   std::vector<Piece> pieces;
   int barrier = -1, rows = -1;  // operands
   int arrivals = 0;
+  // Up to Triton 3.7 the copy says where the tile begins and whether it is on; later ones move the descriptor.
+  int indices = -1, pred = -1;  // operands: the first index
+  int first = 0, count = 0;     // dimensions that have an index
 };
+
+// Moves a descriptor by elements along a dimension. `clamp`: its end stays where it is.
+void move(TensorDescriptor& desc, int d, int64_t by, int64_t element_bytes, bool clamp) {
+  desc.base += static_cast<uint64_t>(by * desc.strides[d] * element_bytes);
+  if (clamp) desc.shape[d] = by < 0 ? 0 : std::max<int64_t>(0, desc.shape[d] - by);
+}
 
 // Calls f(desc, box, where the box begins in the buffer) for the block, or for each row of a gather.
 // False: trapped.
@@ -29,6 +38,10 @@ template <class F>
 bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F& f) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(p.desc), desc)) return false;
+  for (int i = 0; i < c.count; i++)
+    move(desc, c.first + i, t.bits(in.operand(c.indices + i)),
+         static_cast<int64_t>(num::size_of(p.block.type)), true);
+  if (c.pred >= 0 && t.bits(in.operand(c.pred)) == 0) return true;
   Box box{};
   if (!open_box(t, in, desc, p.block, box)) return false;
   if (desc.off) return true;
@@ -105,6 +118,15 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
   c->rows = Lowering::operand_index(op, "rows");
   c->barrier = Lowering::operand_index(op, "barrier");
   c->arrivals = l.code().num_warps;  // each warp moves its part
+  c->pred = Lowering::operand_index(op, "pred");
+  if (c->rows >= 0) {
+    c->indices = Lowering::operand_index(op, "column");
+    c->first = 1;
+    c->count = c->indices >= 0 ? 1 : 0;
+  } else {
+    c->indices = Lowering::operand_index(op, "indices");
+    c->count = static_cast<int>(op.group("indices").size());
+  }
   for (size_t i = 0; i < descs.size(); i++) {
     const ir::Value& memory = *memories[i].value;
     const MemView* view = mem_view(l, memory, op);
@@ -114,6 +136,9 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
             Lowering::operand_index(op, memory_group) + static_cast<int>(i)};
     if (!p.block.known || static_cast<int64_t>(num::size_of(p.block.type)) != view->size)
       return l.error(op, "a descriptor whose elements are not those of the buffer");
+    if (c->rows < 0 && c->count != 0 && c->count != static_cast<int>(p.block.shape.size()))
+      return l.error(op, std::to_string(c->count) + " indices for a descriptor of rank " +
+                             std::to_string(p.block.shape.size()));
     if (c->rows >= 0) {
       const TileType& rows = *l.type_of(op.operand(c->rows));
       if (p.block.shape.size() != 2 || view->shape.size() != 2 || !view->leading.empty() ||
@@ -145,11 +170,7 @@ const Instr* run_update(Task& t, const Instr& in, const Update& u) {
   TensorDescriptor desc;
   if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
   for (int d = 0; d < u.rank; d++) {
-    if (u.add >= 0) {
-      const int64_t by = t.bits(in.operand(u.add + d));
-      desc.base += static_cast<uint64_t>(by * desc.strides[d] * u.element_bytes);
-      if (u.clamp) desc.shape[d] = by < 0 ? 0 : std::max<int64_t>(0, desc.shape[d] - by);
-    }
+    if (u.add >= 0) move(desc, d, t.bits(in.operand(u.add + d)), u.element_bytes, u.clamp);
     if (u.bounds >= 0) desc.shape[d] = t.bits(in.operand(u.bounds + d));
   }
   if (u.pred >= 0) desc.off = t.bits(in.operand(u.pred)) == 0;

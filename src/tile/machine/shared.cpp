@@ -262,8 +262,11 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
     l.emit<run_memdesc_row>(op, view);
     return;
   }
-  l.emit<run_memdesc_index>(op, l.make<Index>(view->leading[0], view->stride_of_leading(0),
-                                              only_predicated(op), spacing_of(l, op.operand_of("src"))));
+  const MemView* one = view->tensor_memory ? mem_view(l, *op.result(), op) : view;
+  if (!one) return;
+  const int64_t stride = view->tensor_memory ? one->bytes() : view->stride_of_leading(0);
+  l.emit<run_memdesc_index>(
+      op, l.make<Index>(view->leading[0], stride, only_predicated(op), spacing_of(l, op.operand_of("src"))));
 }
 
 void lower_memdesc_subview(Lowering& l, const ir::Op& op) {
@@ -290,6 +293,20 @@ const ir::Value* allocation_of(const ir::Value* view) {
   }
   return nullptr;
 }
+
+// Bytes of the view's buffers. In tensor memory the type of a ring tells its buffers' number alone: how far
+// they lie apart, the types of its buffers say (Meta's fork writes packed f16 as a ring of twice the columns).
+int64_t bytes_reached(Lowering& l, const ir::Op& op, const ir::Value& value, const MemView& view) {
+  if (!view.tensor_memory || view.leading.empty() || !value.first_use) return view.bytes();
+  int64_t most = 0;
+  for (const ir::Use* use = value.first_use; use; use = use->next) {
+    if (use->user->kind != ir::OpKind::kMemDescIndex) return view.bytes();
+    const MemView* buffer = mem_view(l, *use->user->result(), op);
+    if (!buffer) return view.bytes();
+    most = std::max(most, view.leading[0] * buffer->bytes());
+  }
+  return most;
+}
 }  // namespace
 
 void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
@@ -302,17 +319,18 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
                        std::to_string(from->splits() / to->splits()) +
                        " copies of one: copies that differ are not supported");
   const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
-  if (to->bytes() <= from->bytes()) {
+  const int64_t bytes = bytes_reached(l, op, *op.result(), *to);
+  if (bytes <= from->bytes()) {
     l.emit<run_memdesc_reinterpret>(op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
     return;
   }
   const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
   const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
-  if (to->bytes() > whole->bytes())
-    return l.error(op, "a buffer of " + std::to_string(whole->bytes()) + " bytes as one of " +
-                           std::to_string(to->bytes()));
+  if (bytes > whole->bytes())
+    return l.error(
+        op, "a buffer of " + std::to_string(whole->bytes()) + " bytes as one of " + std::to_string(bytes));
   l.emit<run_memdesc_reinterpret>(op, {result}, {view, l.slot(allocation)},
-                                  l.make<Resize>(from->size, to->size, to->bytes(), whole->bytes()));
+                                  l.make<Resize>(from->size, to->size, bytes, whole->bytes()));
 }
 
 namespace {

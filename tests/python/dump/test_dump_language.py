@@ -232,13 +232,20 @@ def tritons_kernel(x_ptr, out_ptr):
     tl.store(out_ptr, x)
 
 
-def test_kernel_of_triton_jit():
+@pytest.mark.parametrize("level", ["ttir", "ptx"])
+def test_kernel_of_triton_jit(level):
     x, out = torch.ones(1), torch.zeros(1)
-    tritons_kernel[(1,)](x, out)  # runs, and prints nothing
-    assert out.item() == 1
-    with pytest.raises(Exception, match="decorate the kernel with"), \
-            triton_runner.using(level="ptx"):  # fmt: skip
+    with triton_runner.using(level=level):
         tritons_kernel[(1,)](x, out)
+    [dump] = triton_runner.dumps()
+    assert out.item() == 1 and [float(v.to_numpy()[0]) for v in dump] == [1.0]
+
+
+def test_kernel_that_is_only_compiled():
+    source = triton.compiler.ASTSource(fn=tritons_kernel, signature={"x_ptr": "*fp32", "out_ptr": "*fp32"})
+    assert "tt.print" in triton.compile(source).asm["ttir"]
+    with pytest.raises(Exception, match="launch the kernel itself"), triton_runner.using(level="ptx"):
+        triton.compile(source)
 
 
 def plain(level="ttir", **more):

@@ -1,6 +1,7 @@
 """tests/conformance on tests of our own: what passes at both levels, and that every outcome is told apart."""
 
 import collections
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -89,6 +90,70 @@ def test_a_run_goes_on_from_its_results(tmp_path):
     assert added.count('"outcome": "started"') == 2 and len(outcomes(results)) == 4
     conformance(works, "--each", 4, "--results", results, "-k", "unary", "--again", "passed", status=0)
     assert collections.Counter(outcomes(results).values()) == {"passed": 4}
+
+
+def test_llir_is_kept_for_the_next_level(tmp_path):
+    works, kept = SAMPLE / "language/test_works.py", tmp_path / "kept"
+    for level in ("ptx", "cubin"):
+        conformance(works, "--each", 1, "-k", "unary", "--level", level, "--kept", kept, status=0)
+        [file] = kept.iterdir()  # made once
+    file.write_bytes(b"cut off")
+    conformance(works, "--each", 1, "-k", "unary", "--level", "cubin", "--kept", kept, status=0)
+    assert file.read_bytes() != b"cut off"
+
+
+GLUON = """
+import pytest
+import torch
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+
+@gluon.jit
+def copy(in_ptr, out_ptr, BLOCK: gl.constexpr):
+    offsets = gl.arange(0, BLOCK, layout=gl.BlockedLayout([1], [32], [4], [0]))
+    gl.store(out_ptr + offsets, gl.load(in_ptr + offsets))
+
+
+@pytest.mark.parametrize("block", [128, 256])
+def test_copy(block):
+    x = torch.arange(float(block), device="cuda")
+    out = torch.zeros_like(x)
+    copy[(1,)](x, out, block)
+    assert (x == out).all()
+"""
+
+
+def test_all_gluon_tests_at_each_level(tmp_path):
+    """whole.py runs each combination once, and says what each function's tests take."""
+    pytest.importorskip("triton.experimental.gluon")
+    (tmp_path / "conftest.py").write_text((SAMPLE / "conftest.py").read_text())
+    (tmp_path / "gluon").mkdir()
+    (tmp_path / "gluon/test_core.py").write_text(GLUON)
+    command = [
+        sys.executable,
+        CONFORMANCE / "whole.py",
+        tmp_path / "gluon",
+        "--results",
+        tmp_path / "results",
+    ]
+    command += ["--releases", importlib.metadata.version("triton"), "--targets", "cuda:90"]
+
+    def whole(*more):
+        done = subprocess.run([*map(str, (*command, *more))], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.splitlines()
+
+    assert [line.split()[1:] for line in whole("--cost")] == [["not", "begun"]] * 3
+    rows = whole("--limit", 300)
+    assert len(rows) == 3 and all("2 tests,      2 passed,    0 failed," in row for row in rows), rows
+    files = {path.name: path.read_text() for path in (tmp_path / "results").glob("*.jsonl")}
+    assert len(files) == 3
+    costs = whole("--cost")
+    assert len(costs) == 6 and all(
+        "2      2" in line and "test_core.py::test_copy" in line for line in costs[1::2]
+    )
+    assert files == {path.name: path.read_text() for path in (tmp_path / "results").glob("*.jsonl")}
 
 
 def test_a_file_that_cannot_be_imported_fails(tmp_path):

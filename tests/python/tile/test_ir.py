@@ -207,6 +207,48 @@ def test_errors_have_places():
     assert error.diagnostics[0]["line"] == 12
 
 
+TDM = """\
+#two = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "hip:gfx1250", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @kernel(%d: DESC, %i: i32, %bar: BAR, %rows: ROWS) {
+    %m = ttg.local_alloc : () -> MEMORY
+    %t = amdg.async_tdm_copy_global_to_local %d[%i, %i] into %m, %i : DESC -> MEMORY
+    %u = amdg.async_tdm_copy_global_to_local %d[%i, %i] into %m, %i, barrier = %bar : DESC, BAR -> MEMORY
+    %w = amdg.async_tdm_wait %t {num = 0 : i32}
+    amdg.async_tdm_copy_local_to_global %d[%i, %i] from %m : MEMORY -> DESC
+    %s = amdg.async_tdm_scatter %d[%rows, %i] from %m : ROWS, MEMORY -> DESC
+    %g = amdg.async_tdm_gather %d[%rows, %i] to %m : ROWS, MEMORY -> DESC
+    %x = amdg.async_tdm_wait  {num = 0 : i32}
+    tt.return
+  }
+}
+"""
+TYPES = {
+    "DESC": "!tt.tensordesc<tensor<4x4xi32, #two>>",
+    "BAR": "!ttg.memdesc<1xi64, #two, #smem, mutable>",
+    "ROWS": "tensor<4xi32, #line>",
+    "MEMORY": "!ttg.memdesc<4x4xi32, #two, #smem, mutable>",
+}
+
+
+@pytest.mark.parametrize("predicate", ["%i", "pred = %i"], ids=["3.7", "fbtriton"])
+def test_copies_of_tdm_with_indices(predicate):
+    """As Triton 3.7 and Meta's fork print them; no file of the corpus has one."""
+    text = TDM.replace("into %m, %i", f"into %m, {predicate}")
+    for name, kind in TYPES.items():
+        text = text.replace(name, kind)
+    module = ir.parse(text)
+    module.verify()
+    assert module.print(canonical=True) == text
+    copies = [op for op in module.walk() if op.name.endswith("global_to_local")]
+    assert [[v.name for v in op.operands] for op in copies] == [
+        ["%d", "%i", "%i", "%m", "%i"],
+        ["%d", "%i", "%i", "%m", "%i", "%bar"],
+    ]
+
+
 def test_unknown_ops_go_through():
     text = SMALL.replace(
         "    tt.return",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 
 from triton_runner import _settings
 from triton_runner._artifact.executable import executable
@@ -87,6 +88,10 @@ class dumping:
             self._launches += [self.request.dump(recording) for recording in self._recorder.take()]
 
     def __enter__(self):
+        if "triton" in sys.modules:
+            from triton_runner._kernel.dumps import plain  # with Triton, which artifacts do without
+
+            plain.install()
         self._recorder = self.request.recorder(() if self.kernel is None else (self.kernel,))
         level = self.request.level  # the CPU executes the level whose values are asked for
         on_gpu = level and devices.resolved_device() != "cpu"
@@ -142,8 +147,7 @@ class dumping:
             of = f"of kernel '{self.kernel}' " if self.kernel else ""
             raise fail(
                 f"no launch {of}was recorded in this dump",
-                "launch it inside of the with block; a kernel of plain triton.jit is recorded on the CPU at "
-                "ttir and ttgir, elsewhere it needs triton_runner.jit",
+                "launch it inside of the with block",
             )
         return launches[-1]
 

@@ -1,5 +1,6 @@
 """How a launch of a kernel of triton_runner.jit is recorded, whoever asks for it: dumping() around it, a
-dl.dump statement in the kernel, or the keywords dump_tensor=, dump_value= and dump_grid= of the original."""
+dl.dump statement in the kernel, or the keywords dump_tensor=, dump_value= and dump_grid= of the original.
+plain.py brings launches of triton.jit here."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ from triton_runner._base.markers import BREAKPOINT, EVERY, MARKER, UNSIGNED
 from triton_runner._base.releases import installed
 from triton_runner._settings import devices
 
-# Whether the kernel that is being compiled keeps its dump statements; None: it is not launched by this
-# package's jit.
+# Whether the kernel that is being compiled keeps its dump statements; None: nothing that records launches it.
 _kept: contextvars.ContextVar[bool | None] = contextvars.ContextVar("triton_runner_dumps_kept", default=None)
 
 
@@ -43,7 +42,7 @@ def _builtin(function):
         if kwargs.get("_semantic") is None and kwargs.get("_builder") is None:
             raise fail(
                 f"dl.{function.__name__} was called by Python itself, and not compiled",
-                "it is for kernels of triton_runner.jit; TRITON_INTERPRET=1 compiles none",
+                "it is for kernels of triton.jit and triton_runner.jit; TRITON_INTERPRET=1 compiles none",
             )
         return inner(*args, **kwargs)
 
@@ -59,8 +58,8 @@ def _wanted() -> bool:
     if devices.resolved_device() == "cpu" and devices.cpu_target()[1] in MLIR:
         return True  # the tile engine passes over markers that nobody records
     raise fail(
-        "dl.dump in a kernel of triton.jit works on the CPU at ttir and ttgir only",
-        "decorate the kernel with triton_runner.jit",
+        "dl.dump in a kernel that Triton's jit does not launch works on the CPU at ttir and ttgir only",
+        "launch the kernel itself, as kernel[grid](...)",
     )
 
 

@@ -63,7 +63,7 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
     if level not in ("", "python", *MLIR) or devices.resolved_device() != "cpu":
         from triton_runner._jit.jit import configure_jit_backend  # it needs Triton
 
-        configure_jit_backend()  # registers, and launches on a GPU, are recorded by our jit alone
+        configure_jit_backend()  # of what torch.compile launches our jit alone sees registers
     with dumping(kernel or None, *selectors, **options) as dump:
         status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
     if status and not dump.launches:
