@@ -1,5 +1,6 @@
-// Numbers of a launch as a kernel's parameters take them. This is the one conversion of both engines and of GPUs: that of
-// Triton's launchers (extractFP16, extractBF16, ... of its driver.c, the same in each release that has such parameters).
+// Converts the numbers of a launch to the types of a kernel's parameters. This is the one conversion of both
+// engines and of GPUs: that of Triton's launchers (extractFP16, extractBF16, ... of its driver.c, the same in
+// each release that has such parameters).
 #pragma once
 #include <cstdint>
 

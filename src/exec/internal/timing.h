@@ -1,4 +1,5 @@
-// When asynchronous operations take effect, and check="race" at both ends of it.
+// Decides when asynchronous operations take effect (early, late, or in a random order), and launches at both
+// ends of that for check="race".
 #pragma once
 #include <span>
 
