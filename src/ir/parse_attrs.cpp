@@ -1,4 +1,4 @@
-// Attributes and dictionaries of the text.
+// Parses attributes and dictionaries. Those of many numbers are in parse_dense.cpp.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

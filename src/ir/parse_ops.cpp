@@ -1,4 +1,5 @@
-// Ops of the text: their operands and types, the generic form, and the op that comes of it.
+// Parses ops: their operands and types, the generic form, and the op that is made of them. The syntax of an
+// op with a row is in parse_assembly.cpp, that of an op without one in parse_unknown.cpp.
 #include <algorithm>
 
 #include "parser.h"

@@ -1,5 +1,5 @@
-// Translating a module: ops are replaced first, then types and attributes, then each op gets the name and the
-// text that the release has for it.
+// Translates a module to another release: first ops are replaced (translate_ops.cpp), then types and
+// attributes (translate_types.cpp), and then each op gets the name and the text that the release has for it.
 #include "translate.h"
 
 #include <algorithm>

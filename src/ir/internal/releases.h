@@ -1,4 +1,4 @@
-// The releases of Triton as data: the rows of releases.def.
+// Gives the rows of releases.def as data: the releases of Triton, and the builds that others publish.
 #pragma once
 #include <span>
 #include <string>
