@@ -1,5 +1,5 @@
-// Arguments as the driver takes them: a pointer to each parameter's bytes. What a parameter needs is decided
-// once, at load (the plan); a launch only writes numbers into a buffer.
+// Packed holds the arguments of a launch as the driver takes them: a pointer to each parameter's bytes. What
+// a parameter needs is decided once, at load (Plan); a launch only writes numbers into a buffer.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
-// Values against parameters. Descriptors take several parameters each, so that where a value's parameters
-// begin depends on those before it; a walk over the values finds it out.
+// Implements settle(). A descriptor takes several parameters, so that where a value's parameters begin
+// depends on the values before it; a walk over the values finds it out.
 #include <triton_runner/base/try.h>
 #include <triton_runner/launch/settle.h>
 

@@ -1,4 +1,5 @@
-// The engine needs these done over all lanes at once, compiled once an instruction set.
+// Declares what the SIMT engine needs done over all lanes at once besides arithmetic: guards, gathers,
+// scatters, copies. A table of them is compiled once an instruction set (simd/memory.cpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The key of a launch: bytes that are equal for two calls of a kernel exactly where Triton would run the same
-// compiled code for both. python/bindings reads the values; which of their properties count is decided here,
-// as triton.runtime.jit decides it.
+// Key makes the key of a launch: bytes that are equal for two calls of a kernel exactly where Triton would
+// run the same compiled code for both. python/bindings reads the values; which of their properties count is
+// decided here, as triton.runtime.jit decides it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
