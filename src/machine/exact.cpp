@@ -1,4 +1,5 @@
-// The rules of exact.h. Exact values have 128 bits, which holds the product of two numbers that lack nothing.
+// Implements the rules of exact.h. Exact values have 128 bits, which holds the product of two numbers that
+// lack nothing.
 #include <triton_runner/machine/exact.h>
 
 #include <algorithm>

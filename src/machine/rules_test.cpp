@@ -1,4 +1,5 @@
-// The rules that both engines have from here: what races, what a wait covers, when barriers open, whose trap stays.
+// Tests the rules that both engines take from this folder: what races, what a wait covers, when barriers
+// open, whose trap stays.
 #include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>

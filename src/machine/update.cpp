@@ -1,4 +1,4 @@
-// Read-modify-write of elements: the rules of PTX's atom and red, which TMA's reductions have too.
+// Computes read-modify-write of elements by the rules of PTX's atom and red, which TMA's reductions have too.
 #include <triton_runner/machine/update.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// The table of tensor-core models, and what surrounds the kernels of simd/mma.cpp: blocks of k one after the
-// other, infinities and NaNs, scale factors of groups.
+// Has the table of tensor-core models, and does what surrounds the kernels of simd/mma.cpp: blocks of k one
+// after the other, infinities and NaNs, scale factors of groups.
 #include <triton_runner/num/mfma.h>
 #include <triton_runner/num/mma.h>
 

@@ -1,8 +1,8 @@
-// check="overflow": what integers would be if registers had no width. Beside an integer stands how many times 2^width is
-// missing from it; operations find that of their result, and a value that is used where it matters is reported if anything
-// is missing. A sum that leaves the range and comes back is right; a comparison whose outcome is the exact one is right.
-// What a hash does on purpose ends the count: and, xor, a shift to the right and a remainder without sign, a product with
-// a large odd constant.
+// Computes for check="overflow" what integers would be if registers had no width. Beside an integer stands
+// how many times 2^width is missing from it; operations find that of their result, and a value that is used
+// where it matters is reported if anything is missing. A sum that leaves the range and comes back is right; a
+// comparison whose outcome is the exact one is right. A hash wraps on purpose and ends the count: and, xor, a
+// shift to the right and a remainder without sign, a product with a large odd constant.
 #pragma once
 #include <cstdint>
 #include <map>

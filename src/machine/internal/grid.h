@@ -1,4 +1,5 @@
-// A launch as its workers share it: which programs have not started, when to stop, and whose trap stays.
+// Grid is a launch as its workers share it: which programs have not started, when to stop, and whose trap
+// stays. What one worker does with its units is in grid_worker.h.
 //
 // A worker takes and runs a unit: a program of the tile engine, or a cluster of blocks. When a unit traps, those
 // above it leave and those below run on, so that the trap that stays is the one that comes first in the grid's

@@ -1,5 +1,5 @@
-// Several f32 ops in one pass, each on what the one before gave: nothing in between goes to memory, and what
-// comes out may be added up at once. The bits are those of the ops one by one.
+// Runs several f32 ops in one pass, each on the result of the one before: nothing in between goes to memory,
+// and the results may be added up at once. The bits are those of the ops one by one.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
