@@ -1,4 +1,5 @@
-// From an instruction to its function: which one it is, which operand goes where, and what else it is told.
+// Implements find_alu(): chooses an instruction's function over lanes, which operand goes where, and what
+// else it is told. The meanings of modifiers are in alu_rules.cpp.
 #include <triton_runner/ptx/alu.h>
 
 #include <initializer_list>

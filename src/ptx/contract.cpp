@@ -1,6 +1,7 @@
-// Pairs of a product and a sum that ptxas contracts, found as it was seen to find them: a product goes into
-// all additions that use it, or into none. They are in one block of instructions that nothing jumps into or
-// out of, unless a factor is a constant or a parameter of the kernel: then only one register has to be kept.
+// Finds the pairs of a product and a sum that ptxas contracts, as it was seen to find them: a product goes
+// into all additions that use it, or into none. They are in one block of instructions that nothing jumps into
+// or out of, unless a factor is a constant or a parameter of the kernel: then only one register has to be
+// kept.
 #include <triton_runner/ptx/contract.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The products that may be pending before each instruction, and the instructions that touch their D.
+// Implements early_uses(): follows the products that may be pending before each instruction, to the
+// instructions that touch their D.
 #include <triton_runner/ptx/products.h>
 
 #include <algorithm>

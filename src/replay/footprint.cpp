@@ -1,3 +1,5 @@
+// Implements footprints(): counts the bytes of the sectors that traced programs ask for, for each program and
+// for all together.
 #include <triton_runner/replay/footprint.h>
 
 #include <bit>

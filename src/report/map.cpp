@@ -1,3 +1,4 @@
+// Implements Map: gathers rows by place, follows machine code through its PTX, and writes JSON.
 #include <triton_runner/base/try.h>
 #include <triton_runner/report/map.h>
 

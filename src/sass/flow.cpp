@@ -1,3 +1,5 @@
+// Implements flow.h: edges by jumps, regions and calls; loops by what reaches itself; live registers
+// backwards over blocks.
 #include <triton_runner/sass/flow.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Finds what PTX instructions read and write, and where jumps go.
+// Finds which registers PTX instructions read and write, and where jumps go. dataflow.h and liveness.h are
+// made of these.
 #pragma once
 #include <cstdint>
 #include <vector>
