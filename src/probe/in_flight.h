@@ -1,5 +1,5 @@
-// Values of TTGIR that wgmma is still making: their registers hold them once a wait with pendings = 0 has
-// passed.
+// in_flight() finds the values of TTGIR that wgmma is still making: their registers hold them once a wait
+// with pendings = 0 has passed. For registers of PTX ptx/registers_pending.cpp does so.
 #pragma once
 #include <triton_runner/ir/graph.h>
 

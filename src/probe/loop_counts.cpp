@@ -1,3 +1,5 @@
+// Implements Arithmetic: folds the integer ops that a value depends on (tile::fold), and counts how often the
+// loops of a nest run.
 #include "loop_counts.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Names of values. MLIR uses a name again where the first one is out of sight: in both arms of an scf.if, in
-// two loops one after the other, in partitions, in functions. What has its name from others that share it is
-// told apart by its number, "%acc@2".
+// Names tells apart the values that share a name. MLIR uses a name again where the first one is out of sight:
+// in both arms of an scf.if, in two loops one after the other, in partitions, in functions. Such a value has
+// a number, "%acc@2".
 #pragma once
 #include <functional>
 #include <map>

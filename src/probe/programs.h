@@ -1,4 +1,4 @@
-// Which programs of a grid a dump is of, and where in a buffer a part may begin.
+// Decides which programs of a grid a dump is of, and where in a buffer a part may begin.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Implements select(): finds the values that a person names by name, line, variable or op, and says which of
+// them can be recorded.
 #include <triton_runner/probe/select.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Implements Debugger: sees each place that a launch comes to, counts, and decides whether it stops there.
+// Going back is in debugger_again.cpp, iterations of loops in debugger_loops.cpp, watchpoints in
+// debugger_watch.cpp.
 #include <triton_runner/probe/debugger.h>
 
 #include <algorithm>

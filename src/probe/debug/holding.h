@@ -1,6 +1,6 @@
-// Which registers hold a value at an instruction. A plan (registers.h, sass.h) says where in the code a register has a
-// piece of a value; from there on it holds it until something is written to it. What is said here is so on every way
-// that leads to the instruction.
+// Holding tells which registers hold a value at an instruction. A plan (registers.h, sass.h) says where in
+// the code a register has a piece of a value; from there on it holds it until something is written to it. The
+// answer holds on every way that leads to the instruction.
 #pragma once
 #include <cstdint>
 #include <vector>

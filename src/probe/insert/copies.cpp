@@ -1,3 +1,5 @@
+// Implements CopyWatch (copies.h): finds the registers that hold copies of one element, compares them while
+// the launch runs, and puts one value in all of them if asked.
 #include <triton_runner/probe/copies.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Implements insert.h: plans the buffer, and edits the IR. The text of the stores comes from stores.cpp;
+// insert_decode.cpp reads the buffer.
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/insert.h>
 

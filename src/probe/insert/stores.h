@@ -1,4 +1,5 @@
-// The text of what is put into a kernel for one value: where its record goes, and the stores.
+// Writes, as text, the IR that is put into a kernel for one value: where its record goes, and the stores.
+// insert.cpp puts it into the module.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
-// Copies of one element that differ: threads or registers which, by a value's layout, hold the same element of
-// it, and lanes of a warp that store to one place of shared memory with one instruction. The compiler computes
-// each copy for itself; where it contracts the product of a sum (a * b + q) each lane rounds another product
-// first, and their sums differ in the last bits.
+// CopyWatch finds copies of one element that differ: threads or registers which, by a value's layout, hold
+// the same element of it, and lanes of a warp that store to one place of shared memory with one instruction.
+// The compiler computes each copy for itself; where it contracts the product of a sum (a * b + q) each lane
+// rounds another product first, and their sums differ in the last bits.
 //
 // Copies are compared, and made equal if asked, right after the last instruction that writes their register.
 #pragma once

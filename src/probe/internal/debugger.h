@@ -1,6 +1,6 @@
-// The part of a debugger that has to be quick: it sees every place that a launch comes to, counts, and decides in
-// the core whether that is a stop: a step that ends, a breakpoint whose condition holds, a value that has changed. Only
-// then is the front end called.
+// Debugger is the part of the debugger that has to be quick: it sees every place that a launch comes to,
+// counts, and decides in the core whether that is a stop: a step that ends, a breakpoint whose condition
+// holds, a value that has changed. Only then is the front end called.
 #pragma once
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// A function of the twin beside its counterpart in the program of a launch: what taps added is taken away,
-// and the rest has to be the same program.
+// Pair holds a function of the twin (registers.h) beside its counterpart in the program of a launch: what
+// taps added is taken away, and the rest has to be the same program.
 #pragma once
 #include <optional>
 #include <string_view>

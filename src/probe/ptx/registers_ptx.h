@@ -1,4 +1,5 @@
-// Finds where the results of an instruction are there: shared by what plans probes of registers.
+// Finds from which instruction on the results of an instruction are in their registers. All that plans reads
+// of registers shares it.
 #pragma once
 #include <algorithm>
 #include <optional>

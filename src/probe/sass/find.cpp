@@ -1,3 +1,5 @@
+// Implements SassFinder: for each form of an instruction of PTX, the instructions of machine code of its line
+// that may have left its results, and the reason where none has.
 #include "sass/find.h"
 
 #include <algorithm>

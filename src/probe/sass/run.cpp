@@ -1,4 +1,5 @@
-// Two traces compared: for each element that a thread has of a value, the register of the machine code with the same numbers.
+// Implements sass_run.h: compares two traces, and finds for each element that a thread has of a value the
+// register of the machine code with the same numbers.
 #include <triton_runner/probe/sass_run.h>
 
 #include <algorithm>
