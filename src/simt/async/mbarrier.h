@@ -1,4 +1,5 @@
-// mbarriers by threads and by what completes later: checked, with traps, and events of the cluster.
+// Declares operations on mbarriers by threads and by what completes later: they are checked, trap where they
+// are wrong, and are events of the cluster.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// Copies of boxes, and reductions by them.
+// Executes copies of boxes, and reductions by them.
 //
 // The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
 // the box is copied when somebody waits for it.

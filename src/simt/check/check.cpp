@@ -1,5 +1,6 @@
-// Race and uninit checks of shared and global memory: each byte has a cell with its last accesses, and the clocks of
-// warps and blocks tell which accesses are ordered.
+// Checks races and uninitialised bytes of shared and global memory: each byte has a cell with its last
+// accesses, and the clocks of warps and blocks tell which accesses are ordered. What is particular to global
+// memory is in global.cpp, asynchronous operations are in proxy.cpp.
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"

@@ -1,4 +1,5 @@
-// The checks of a launch at PTX (doc/reference/checks.md): uninitialised memory, races, NaNs, divisions by zero.
+// Declares the checks of a launch at PTX (doc/reference/checks.md): uninitialised memory, races, NaNs,
+// divisions by zero, overflow.
 //
 // A checked launch runs on one worker and examines every access, one thread at a time (Exec::shared and
 // Exec::global call here). A launch without checks has no Checks. A warp counts as one agent, whose threads are

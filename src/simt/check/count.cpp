@@ -1,4 +1,4 @@
-// Sums of a worker, and what the requests of a warp cost: sectors and wavefronts.
+// Adds up what a worker executes, and works out what the requests of a warp cost: sectors and wavefronts.
 #include "check/count.h"
 
 #include <algorithm>

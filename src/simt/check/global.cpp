@@ -1,4 +1,4 @@
-// The race check of global memory, of which the agents are the warps of all blocks.
+// Checks races of global memory, whose agents are the warps of all blocks.
 //
 // Copies from it are under way from where they are issued to where somebody has waited for them. Several warps may read
 // the same bytes in one instruction, as where a layout holds an element in several of them: that is one access of all

@@ -1,4 +1,4 @@
-// The Kernel that simt::load gives.
+// Implements the Kernel of lowered code: checks a launch, packs its arguments, runs its grid (run.h).
 #include "launch/kernel.h"
 
 #include <triton_runner/simt/simt.h>

@@ -1,5 +1,5 @@
-// Products share these: types, scratch, and what mma.sync's rarer forms bring along: metadata of sparse
-// matrices, scale factors of blocks.
+// Declares what all products share (types, scratch), and what mma.sync's rarer forms bring along: metadata of
+// sparse matrices, scale factors of blocks.
 #pragma once
 #include <triton_runner/num/mma.h>
 

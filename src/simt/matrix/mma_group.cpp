@@ -1,5 +1,5 @@
-// Finds the mma.sync in a row that are one product: fragments of A, each times the same fragments of B, and steps
-// along k whose sums go on. Compilers take tiles of tl.dot apart so.
+// Joins several mma.sync in a row that are one product: fragments of A, each times the same fragments of B,
+// and steps along k whose sums go on. Compilers take tiles of tl.dot apart so.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-// Products of a warp group, asynchronous.
+// Executes wgmma: asynchronous products of a warp group.
 //
 // A product is written down when it is issued and computed when a wait_group covers it: shared memory that is
 // overwritten too early shows. In the ISA, registers of A that change and results that are used before such a

@@ -1,4 +1,4 @@
-// Copies of registers, and addresses from one state space to another.
+// Declares copies of registers, and conversions of addresses from one state space to another.
 #pragma once
 #include "state/exec.h"
 

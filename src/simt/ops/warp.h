@@ -1,4 +1,4 @@
-// Does what the threads of a warp do together.
+// Declares what the threads of a warp do together: shuffles, votes, matches, reductions, elections.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole
+// Keeps sets of threads as ranges of whole warps with a byte mask, as small as they can be: a set of whole
 // warps side by side needs no mask, and then runs the fast form of every instruction.
 #include "state/divergence.h"
 

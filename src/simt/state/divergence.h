@@ -1,4 +1,5 @@
-// Divergence: how paths split, merge, wait and end.
+// Declares how paths split, merge, wait and end. Which path runs next is in turns.h for machine code, in
+// launch/run.cpp for PTX.
 #pragma once
 #include "state/exec.h"
 

@@ -1,4 +1,4 @@
-// The launch, its workers, and the Exec that a handler sees.
+// Declares the launch, its workers, and the Exec that a handler sees.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19.
+// Lowers bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp.
 #include "ops/control.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Answers what the engine asks about PTX.
+// Answers what the engine asks of an instruction (code/source.h) from PTX.
 #pragma once
 #include <memory>
 

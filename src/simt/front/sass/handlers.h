@@ -1,4 +1,5 @@
-// Does what machine code does that PTX has no line for.
+// Declares the handlers of machine code for which PTX has no line: one run for a whole warp, constant banks,
+// the check of a division, pairs of registers, regions.
 #pragma once
 #include <triton_runner/lanes/sums.h>
 

@@ -1,4 +1,4 @@
-// Integers, logic, predicates; the uniform datapath's are the same on other registers.
+// Lowers integers, logic, predicates; the uniform datapath's are the same on other registers.
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"
 

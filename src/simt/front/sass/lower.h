@@ -1,5 +1,7 @@
-// From machine code to Code: registers get places, each row's lowering function (lower_<family>) says what an instruction
-// does, mostly as lines of PTX.
+// Lowers machine code to Code: registers get places, and each row's lowering function (lower_<family>)
+// chooses what an instruction does, mostly as lines of PTX (ptx_line.cpp).
+//
+//   FADD R2, R3, -R4     lower_floats (floats.cpp): add.f32 of the places of R2, R3 and R4, the last one negated
 #pragma once
 #include <initializer_list>
 #include <map>

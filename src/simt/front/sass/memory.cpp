@@ -1,4 +1,5 @@
-// Loads and stores of global, shared and local memory: the engine's own, with the registers that the machine code names.
+// Lowers loads and stores of global, shared and local memory: the engine's own, with the registers that the
+// machine code names.
 #include "ops/memory.h"
 
 #include "front/sass/lower.h"

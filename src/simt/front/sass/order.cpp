@@ -1,3 +1,5 @@
+// Implements lowering_order(): moves instructions past products of matrices where none of both touches what
+// the other does.
 #include "front/sass/order.h"
 
 #include <triton_runner/sass/registers.h>
