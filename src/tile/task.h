@@ -1,5 +1,5 @@
-// The parts of a run: a task (one thread of control of a program), its program, the worker thread under it,
-// and the launch.
+// Declares the parts of a run: a task (one thread of control of a program), its program, the worker thread
+// under it, and the launch.
 //
 // A handler reads operands and writes results through its Task:
 //

@@ -1,5 +1,6 @@
-// The checks of a launch (doc/reference/checks.md): a layer that runs the plain instructions one by one and
-// looks at what goes in and what comes out.
+// Declares the checks of a launch (doc/reference/checks.md): a layer that runs the plain instructions one by
+// one and looks at what goes in and what comes out. Each check has its own header: race.h, uninit.h, nan.h,
+// overflow.h, hints.h.
 //
 // A checked launch has code of its own, in which no instruction is fused and no operand dies: `kills` tells
 // when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.

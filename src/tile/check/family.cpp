@@ -1,4 +1,4 @@
-// Families follow from an op's effects, sinks from its family (family.h).
+// Implements family.h: an op's effects decide its family, and the family decides its sinks.
 #include "check/family.h"
 
 #include "lowering.h"

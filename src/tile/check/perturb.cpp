@@ -1,4 +1,4 @@
-// How far each kind of op may be off, and moving its results by a random part of that.
+// Works out how far each kind of op may be off, and moves its results by a random part of that.
 #include "check/perturb.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The shadows of one program's values (uninit.h), and running an instruction on them.
+// Shadows holds a value of marks beside each value of a program, and runs instructions on these. Uninit.h and
+// overflow.h say what their marks mean.
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
-// The rules by which shadows follow values (uninit.h), and what must not depend on an undefined one:
-// branches, masks, addresses, and what is stored to global memory.
+// Has the rules by which shadows follow values (uninit.h), and reports where branches, masks, addresses, or
+// stores to global memory depend on an undefined value. Shared memory is in uninit_shared.cpp.
 #include "check/uninit.h"
 
 #include <algorithm>

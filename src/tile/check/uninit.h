@@ -1,5 +1,5 @@
-// check="uninit": values that were never written, from where they are made to where something depends on
-// them.
+// UninitCheck follows, for check="uninit", values that were never written, from where they are made to where
+// something depends on them.
 //
 // Beside every value of a program stands its shadow: a value of the same type whose bytes are not 0 where the
 // value is undefined. Ops that move elements are run a second time on the shadows, with the program's shared

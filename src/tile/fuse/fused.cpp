@@ -1,4 +1,5 @@
-// Running a fused instruction: where the strips of every register are, then the steps strip by strip.
+// Runs a fused instruction on any tile: finds the strips of every register, then runs the steps strip by
+// strip. Quicker ways for simple tiles are in fused_line.cpp and fused_whole.cpp.
 #include "fuse/fused.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Sums of products as the compiler contracts them (Triton's enable_fp_fusion): a sum or difference takes a product of
-// the same stretch of straight-line code unrounded, whatever else uses that product.
+// Contracts sums of products as the compiler does (Triton's enable_fp_fusion): a sum or difference takes a
+// product of the same stretch of straight-line code unrounded, whatever else uses that product.
 //
 // LLVM does so while it chooses instructions, a thread's registers at a time. What only moves elements to where a
 // tensor of another shape has them (tt.splat, tt.broadcast, a change of layouts that leaves registers where they are)

@@ -1,4 +1,4 @@
-// Contraction asks these of functions of f32 (hardware/elementwise.cpp).
+// Declares what contraction (contract.cpp) asks of functions of f32.
 #pragma once
 #include <optional>
 

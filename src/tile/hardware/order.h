@@ -1,4 +1,5 @@
-// tt.reduce and tt.scan in the order in which a layout's threads combine elements.
+// Declares tt.reduce and tt.scan in the order in which a layout's threads combine elements. ops/reduce.cpp
+// has them in num's order.
 #pragma once
 
 #include "lowering.h"

@@ -1,4 +1,5 @@
-// Running inline assembly, and what its text becomes.
+// Makes and runs programs of inline assembly: parses its PTX, and gives each register a place. Which elements
+// stand in them is in inline_asm.cpp.
 #include "machine/asm_program.h"
 
 #include <algorithm>

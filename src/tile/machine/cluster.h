@@ -1,4 +1,4 @@
-// Clusters whose blocks are programs of the grid: which of them an op reaches.
+// Declares clusters whose blocks are programs of the grid: which of them an op reaches.
 #pragma once
 #include <vector>
 

@@ -1,6 +1,6 @@
-// tt.elementwise_inline_asm, where an execution is `packed_element` consecutive elements, those of less than
-// 32 bits several a register; and ttg.inline_asm (Gluon), where it is a thread with all that its layout gives
-// it, an element a register.
+// Lowers inline assembly: tt.elementwise_inline_asm, where an execution is `packed_element` consecutive
+// elements, those of less than 32 bits several a register; and ttg.inline_asm (Gluon), where it is a thread
+// with all that its layout gives it, an element a register.
 #include <algorithm>
 
 #include "machine/asm_program.h"

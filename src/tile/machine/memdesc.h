@@ -1,4 +1,5 @@
-// Memory descriptors: where in a program's shared memory (or tensor memory) each element of a buffer lies.
+// Declares memory descriptors: where in a program's shared memory (or tensor memory) each element of a buffer
+// lies.
 //
 // Shared memory is one arena of bytes a program; tensor memory is a part of it with a row of bytes a lane. An
 // element of a buffer lies at

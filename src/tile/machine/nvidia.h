@@ -1,4 +1,5 @@
-// The files of NVIDIA's ops share these.
+// Declares what the files of NVIDIA's ops (nvidia_*.cpp) share: columns of tensor memory, barriers, products
+// of tcgen05.
 #pragma once
 #include "lowering.h"
 #include "machine/cluster.h"

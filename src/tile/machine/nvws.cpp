@@ -1,6 +1,6 @@
-// nvws.*: what warp specialisation goes through before it becomes mbarriers.
-// An aref is a ring of buffers that producers put into and every consumer
-// gets from; a token is a ring of pairs of mbarriers, full and empty.
+// Lowers nvws.*, the ops that warp specialisation goes through before it becomes mbarriers. An aref is a ring
+// of buffers that producers put into and every consumer gets from; a token is a ring of pairs of mbarriers,
+// full and empty.
 //
 // Each put and get knows its turn by counting, so that IR runs before and after stages and phases have
 // been given.

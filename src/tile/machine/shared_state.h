@@ -1,4 +1,4 @@
-// The state that a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+// SharedState is what a program keeps beside its values: mbarriers, copies in flight, scratch memory.
 //
 // Asynchronous copies read their source when they are issued and write shared memory when they complete:
 // cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel

@@ -1,4 +1,5 @@
-// Blocks of tensor descriptors to and from memory, and the TTIR ops on descriptors.
+// Moves blocks of tensor descriptors to and from memory, and lowers the TTIR ops on descriptors. TTGIR's are
+// in nvidia_tma.cpp.
 #include "machine/tensor_desc.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Threads, for the few ops that are about them: a tile is computed as a whole, and its layout says who
-// would hold what.
+// Declares what is asked of threads by the few ops that are about them: a tile is computed as a whole, and
+// its layout says who would hold what.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,5 +1,5 @@
-// tt.reduce, tt.scan and tt.map_elementwise share this: a function of scalars, lowered for many elements at
-// once, and the tiles that it is called with.
+// Declares what tt.reduce, tt.scan and tt.map_elementwise share: a function of scalars, lowered for many
+// elements at once, and the tiles that it is called with.
 #pragma once
 #include <cstring>
 #include <vector>

@@ -1,4 +1,5 @@
-// Matrix products, shared by tt.dot and the tensor-core ops: operand views, element types, accumulators.
+// Declares what tt.dot and the tensor-core ops share of matrix products: operand views, element types,
+// accumulators.
 #pragma once
 #include <cstddef>
 #include <optional>

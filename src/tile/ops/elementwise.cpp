@@ -1,5 +1,5 @@
-// Mapping a loop over tiles in whatever form they come, with as few elements computed and copied as their
-// forms allow.
+// Maps a loop over tiles in whatever form they come, with as few elements computed and copied as their forms
+// allow.
 #include "ops/elementwise.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Integer ops, comparisons, masks and addresses that stay lazy, each falling back to its num kernel.
+// Lowers integer ops, comparisons, masks and addresses that stay lazy; each falls back to its num kernel.
 #include "ops/lazy.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Loads and stores of whole tiles through pointer tiles, checked.
+// Declares loads and stores of whole tiles through pointer tiles, checked.
 #pragma once
 #include <optional>
 
