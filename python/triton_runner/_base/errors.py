@@ -1,4 +1,4 @@
-"""The two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
+"""Defines the two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
 
 from __future__ import annotations
 

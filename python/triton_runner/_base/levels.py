@@ -1,5 +1,5 @@
-"""The levels of a kernel's compilation, a row each. Whatever asks what a level is, which levels a target has
-or which level comes next asks here."""
+"""Lists the levels of a kernel's compilation, a row each. Whatever asks what a level is, which levels a
+target has or which level comes next asks here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The known releases of Triton, the builds of it that others publish, and how they differ where this package
-touches them: rows of the core's releases.def, whose columns are attributes here."""
+"""Lists the known releases of Triton, the builds of it that others publish, and how they differ where this
+package touches them: rows of the core's releases.def, whose columns are attributes here. Which releases this
+machine has is asked of _pipeline/versions.py."""
 
 from __future__ import annotations
 

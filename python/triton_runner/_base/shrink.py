@@ -1,4 +1,4 @@
-"""Delta debugging, whatever is made smaller: edits are tried many at once, then fewer, then one by one, each
+"""Makes anything smaller by delta debugging: edits are tried many at once, then fewer, then one by one, each
 kept if the fault is still there. The smallest so far is always on disk, whole."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Which values of a TTIR module depend on which, through loops and branches: to tell a difference that
-matters from one that nothing shows; and which values a loop that waits for others leaves to chance."""
+"""Finds which values of a TTIR module depend on which, through loops and branches: to tell a difference that
+matters from one that nothing shows; and which values a loop that waits for others leaves to chance. Only the
+ops that reach one argument are in slices.py, one element of a value in chain.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Names of values of the IR. MLIR uses a name again where the first one is out of sight (both arms of an
-`if`, two loops one after the other, functions): such values have a number in a dump, "%acc@2"."""
+"""Tells apart values of the IR that share a name. MLIR uses a name again where the first one is out of sight
+(both arms of an `if`, two loops one after the other, functions): such values have a number in a dump,
+"%acc@2"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The ops of a kernel's TTIR that decide what is stored to an argument, the nearest to its stores first."""
+"""Finds the ops of a kernel's TTIR that decide what is stored to an argument, the nearest to its stores
+first."""
 
 from __future__ import annotations
 

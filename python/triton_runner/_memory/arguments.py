@@ -1,8 +1,8 @@
-"""The arguments of a launch and the memory that they lie in: what is in it, put back, copied, compared.
+"""Arguments holds the arguments of a launch and the memory that they lie in: it is read, put back, copied,
+compared.
 
 Arguments that share memory share a block, so that what runs a launch again has each block once and runs with
-it shared.
-"""
+it shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in files: .npy, .npz and .safetensors, read and written with NumPy alone."""
+"""Reads and writes arrays in files (.npy, .npz and .safetensors) with NumPy alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bytes of a block of memory nobody has written: a bit for each.
+"""Marks holds which bytes of a block of memory nobody has written: a bit for each.
 
 The bit of the byte at an address is bit address % 8 of a byte of its own, as launches clear them
 (exec::Allocation::undefined). Elements are looked at in parts, so that nothing takes the room of the block.

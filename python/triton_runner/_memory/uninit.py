@@ -1,10 +1,10 @@
-"""Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
+"""Tracks memory that nothing has written yet: what check="uninit" knows about global memory beside the
+kernels' own.
 
 A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
 by chance, and has a mark for each byte that was not written (marks.py). Launches clear the marks of what they
 store (exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that
-has an address, changes the numbers: then the whole block counts as written.
-"""
+has an address, changes the numbers: then the whole block counts as written."""
 
 from __future__ import annotations
 

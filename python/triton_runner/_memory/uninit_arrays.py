@@ -1,13 +1,12 @@
-"""NumPy's part of uninit.py for what tensor.numpy() gives: a view of a tensor some of whose elements nobody
-has written knows these elements, and so do its own views and what NumPy computes of it.
+"""Follows, for uninit.py, what tensor.numpy() gives: a view of a tensor some of whose elements nobody has
+written knows these elements, and so do its own views and what NumPy computes of it.
 
     a = y.numpy()          # 20 of 120 elements were never written
     a[:100].sum()          # uses what is written
     (a * inside)[:100]     # run again with other numbers, as torch's operators: which elements depend on them
     a.sum(), a[110], ...   # a number depends on them: a use
 
-tolist() gives numbers of Python; those of such elements say when they are used.
-"""
+tolist() gives numbers of Python; those of such elements say when they are used."""
 
 from __future__ import annotations
 

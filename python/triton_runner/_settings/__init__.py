@@ -1,8 +1,7 @@
-"""The settings say what a launch runs on and how: from the environment, from using(), from a launch's
-keywords, in rising precedence.
+"""Settings says what a launch runs on and how: from the environment, from using(), from a launch's keywords,
+in rising precedence.
 
-The environment is read once, at the first use.
-"""
+The environment is read once, at the first use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no list of
-ours grows old. Standard library and Triton only, in Python 3.8's syntax.
-"""
+"""Tells which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no
+list of ours grows old. Standard library and Triton only, in Python 3.8's syntax."""
 
 import contextlib
 import difflib
