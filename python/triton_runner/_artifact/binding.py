@@ -1,4 +1,5 @@
-"""Arguments by name: of a Python kernel's launch, and of a launch of the artifact itself."""
+"""Binds arguments by name: those of a Python kernel's launch, and those of a launch of the artifact
+itself."""
 
 from __future__ import annotations
 

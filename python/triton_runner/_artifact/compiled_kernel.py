@@ -1,8 +1,8 @@
-"""A compiled kernel, whichever way it was compiled: by Triton for a launch, or from an artifact.
+"""Gives a compiled kernel one face, whichever way it was compiled: by Triton for a launch, or from an
+artifact.
 
 Dumps ask a Compiled for texts, types, what a launch passes, and for the kernel compiled again from another
-text. How the two kinds of kernel answer differs here and nowhere else.
-"""
+text. How the two kinds of kernel answer differs here and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text or bytes of a kernel at one level, read from a file, and what it and its metadata say about it."""
+"""Reads the text or bytes of a kernel at one level from a file, and what it and its metadata say about it."""
 
 from __future__ import annotations
 

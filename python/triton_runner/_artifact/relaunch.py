@@ -1,8 +1,8 @@
-"""A launch that can be run again: a kernel's texts by level, a grid, and what its arguments held at first.
+"""Relaunch is a launch that can be run again: a kernel's texts by level, a grid, and what its arguments held
+at first.
 
 run() does it at a level, on the CPU or a GPU, in another order, at another timing, under checks, and gives an
-Outcome. Each run begins with the same contents, which are put back after it.
-"""
+Outcome. Each run begins with the same contents, which are put back after it."""
 
 from __future__ import annotations
 

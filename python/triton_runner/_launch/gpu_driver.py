@@ -1,4 +1,4 @@
-"""Artifacts on a GPU: kernels loaded through the driver that this machine has."""
+"""Loads artifacts on a GPU, through the driver that this machine has."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Launching on the CPU as Triton launches on a GPU: the object that CompiledKernel.run is; and the one list
-of observers, which see launches before they run."""
+"""Launches on the CPU as Triton launches on a GPU, by an object in place of CompiledKernel.run; and keeps the
+one list of observers, which see launches before they run."""
 
 from __future__ import annotations
 

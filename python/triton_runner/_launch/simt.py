@@ -1,5 +1,5 @@
-"""PTX, AMDGCN and machine code on the CPU: an artifact, or the code that Triton compiled for a launch, as a
-kernel of the SIMT engine."""
+"""Loads PTX, AMDGCN and machine code on the CPU: an artifact, or the code that Triton compiled for a launch,
+becomes a kernel of the SIMT engine."""
 
 from __future__ import annotations
 

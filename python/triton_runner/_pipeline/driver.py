@@ -1,5 +1,5 @@
-"""The driver that Triton asks for its device: inert until its first use, then the CPU or Triton's own driver
-of a GPU."""
+"""LazyDriver is the driver that Triton asks for its device: inert until its first use, then the CPU or
+Triton's own driver of a GPU."""
 
 from __future__ import annotations
 

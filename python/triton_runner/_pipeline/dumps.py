@@ -1,5 +1,6 @@
-"""MLIR_ENABLE_DUMP, NVPTX_ENABLE_DUMP and AMDGCN_ENABLE_DUMP where the CPU executes an upper level: the
-stages after it, which nothing else would run, are run for what they print."""
+"""Serves MLIR_ENABLE_DUMP, NVPTX_ENABLE_DUMP and AMDGCN_ENABLE_DUMP where the CPU executes an upper level:
+the stages after it, which nothing else would run, are run for what they print. (Dumps of values are
+_kernel/dumps.)"""
 
 from __future__ import annotations
 

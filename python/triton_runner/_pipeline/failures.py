@@ -1,9 +1,8 @@
-"""Compilations that fail: where the compiler was and what it said, or the line of the kernel that its front
-end refuses.
+"""Describes compilations that fail: where the compiler was and what it said, or the line of the kernel that
+its front end refuses.
 
     kernel.py:12:9: error: ...            the front end refuses the kernel: the kernel is at fault
-    make_ttgir, pass add_pipeline: ...    a stage fails: the compiler is at fault
-"""
+    make_ttgir, pass add_pipeline: ...    a stage fails: the compiler is at fault"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TTIR, TTGIR and LLIR of other releases, brought to what a release reads before it compiles them."""
+"""Brings TTIR, TTGIR and LLIR of other releases to what a release reads, before it compiles them."""
 
 from __future__ import annotations
 

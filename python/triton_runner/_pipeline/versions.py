@@ -1,10 +1,9 @@
-"""The Triton releases that this machine has beside the installed one, and the builds that others publish
-("fbtriton-3.7.4"), each in a folder of the cache.
+"""Finds, fetches and removes the Triton releases that this machine has beside the installed one, and the
+builds that others publish ("fbtriton-3.7.4"), each in a folder of the cache.
 
 A folder is what `pip install --target` makes of the release's wheel, without its dependencies: a worker
 puts it first on sys.path of the user's own interpreter. $TRITON_RUNNER_VERSIONS, else
-${XDG_CACHE_HOME:-~/.cache}/triton-runner/versions.
-"""
+${XDG_CACHE_HOME:-~/.cache}/triton-runner/versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's
+"""Runs another program in this process, as python would, with the CPU (or what was asked for) as Triton's
 device."""
 
 from __future__ import annotations

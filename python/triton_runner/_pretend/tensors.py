@@ -1,10 +1,9 @@
-"""Tensors say that they are on cuda:0, unless they were made on the CPU or moved there.
+"""Makes tensors say that they are on cuda:0, unless they were made on the CPU or moved there.
 
 A mark on a tensor's storage says "cpu" or "cuda". Calls of torch's functions in the main thread pass through
 a mode that marks what is made on the CPU and what is computed from it; whatever carries no mark says cuda.
 torch's own kernels for making tensors on CUDA make them on the CPU, in every thread. Moving between the two
-copies, as on a GPU.
-"""
+copies, as on a GPU."""
 
 from __future__ import annotations
 
