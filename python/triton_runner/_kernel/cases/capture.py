@@ -1,4 +1,4 @@
-"""triton_runner.capture: cases of the launches that a program makes, written while it runs."""
+"""Implements triton_runner.capture(): it writes cases of the launches that a program makes, while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case, which is one launch in a file: its description, and how to open, run, judge and compare it."""
+"""Case is one launch in a file: this opens it, and runs, judges and compares what is in it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Copies of one value that differ at PTX: threads whose layout gives them the same element of a TTGIR
+"""Finds copies of one value that differ at PTX: threads whose layout gives them the same element of a TTGIR
 value, or lanes of a warp that store to one place of shared memory, have different bits.
 
 The compiler computes each copy separately. If it contracts a product into the first step of a sum (a * b +
 q), each lane rounds another product first, and the sums differ in their last bits (triton#7264). Two
-experiments decide whether that matters: all copies take the first holder's value, then the last holder's.
-"""
+experiments decide whether that matters: all copies take the first holder's value, then the last holder's."""
 
 from __future__ import annotations
 

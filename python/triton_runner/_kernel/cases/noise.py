@@ -1,10 +1,9 @@
-"""How far the outputs of a launch may vary although each of its runs is right.
+"""Measures how far the outputs of a launch may vary although each of its runs is right.
 
 Two experiments measure it: other orders of the programs and of their atomics, and Monte-Carlo arithmetic
 (every rounding of the tile engine is off by a random part of its unit, `perturb=`), which models other orders
 of sums, contraction, approximations and tf32. Two levels may differ by a small multiple of what the
-experiments show. If no experiment can be run, the tolerances of the element types apply.
-"""
+experiments show. If no experiment can be run, the tolerances of the element types apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a value that a check reports affects anything. The launch runs again with one number and
+"""Finds out whether a value that a check reports affects anything. The launch runs again with one number and
 with another in place of every such value. If all outputs stay the same, the value affects nothing."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The findings of a launch and their severity: a fault, a warning with the reason why it is not a fault, or a
+"""Decides the severity of a launch's findings: a fault, a warning with the reason why it is not a fault, or a
 result that only the order of atomics decides."""
 
 from __future__ import annotations

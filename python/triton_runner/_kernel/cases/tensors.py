@@ -1,5 +1,5 @@
-"""The memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become a
-generator with the hash of the original bytes."""
+"""Stores the memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become
+a generator with the hash of the original bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One cell: a kernel compiled by a release for a target, its figures, and what it computes on the CPU.
+"""Measures one cell: a kernel compiled by a release for a target, its figures, and what it computes on the
+CPU.
 
 All that may crash or hang does so in a worker of the release. Each thread has workers of its own, so that
-cells run side by side.
-"""
+cells run side by side."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""triton_runner.ledger: which allocation takes which bytes of shared memory, from where to where, and what
-pins registers where PTX and the machine code have most of them.
+"""Implements triton_runner.ledger(): which allocation takes which bytes of shared memory, from where to
+where, and what pins registers where PTX and the machine code have most of them.
 
 Every release notes in the IR after its pass of allocation where each buffer begins (allocation.offset): of
 ttg.local_alloc, and of the scratch of conversions, reductions and others. How long a buffer is needed follows
-from its uses, through the views that are made of it.
-"""
+from its uses, through the views that are made of it."""
 
 from __future__ import annotations
 

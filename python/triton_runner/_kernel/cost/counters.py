@@ -1,4 +1,5 @@
-"""The counters of a launch by the core's table (counters.def): their names, Nsight Compute's, their sums."""
+"""Names and sums the counters of a launch by the core's table (counters.def), with the names of Nsight
+Compute."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Pairs of values that lockstep() compares.
+"""Pairs the values that lockstep() compares.
 
 Between runs of one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX), a value's
 counterpart is the same result of the same op in the same regions. Between TTIR and TTGIR, it is a value of
 the same kind of op with the same source location. Passes that unroll or pipeline a loop turn one value into
-several, whose records are then compared in the order of execution.
-"""
+several, whose records are then compared in the order of execution."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The data flow of a launch at PTX and in machine code, side by side: what each instruction left in
-registers, thread by thread, and whether a register of the machine code had the values of one of the PTX.
-"""
+"""Records the data flow of a launch at PTX and in machine code, side by side: what each instruction left in
+registers, thread by thread, and whether a register of the machine code had the values of one of the PTX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Dumped tensors and layouts as the page draws them: thinned out, but with every NaN and infinity kept."""
+"""Makes what the page draws of dumped tensors and layouts: thinned out, but with every NaN and infinity
+kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton_runner.report: one page, to be opened offline, that shows kernels at all levels."""
+"""Implements triton_runner.report(): one page, to be opened offline, that shows kernels at all levels."""
 
 from __future__ import annotations
 
