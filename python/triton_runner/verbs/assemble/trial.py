@@ -1,9 +1,8 @@
-"""One PTX through one assembler: what its machine code leaves in memory beside what the PTX itself leaves,
-both executed on the CPU from the same inputs, bit for bit.
+"""Tries one PTX through one assembler: compares what its machine code leaves in memory with what the PTX
+itself leaves, both executed on the CPU from the same inputs, bit for bit.
 
 A trial runs in a process of its own; its work and its result are what JSON holds, so
-that results are kept by the hash of the work.
-"""
+that results are kept by the hash of the work."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""One fault, in a release that is wrong: its level, stage and pass.
+"""Finds one fault, in a release that is wrong: its level, stage and pass.
 
 Three methods find the pass and confirm each other. Execution of the IR after each pass shows where values
 become wrong, down to the conversion to LLVM's dialect. Leaving a pass out shows whether it takes part.
 Splicing the front half of a wrong release with the back half of a right one (splice.py) shows which IR
-contains the fault. It outranks execution, because the engine does not follow layouts into threads.
-"""
+contains the fault. It outranks execution, because the engine does not follow layouts into threads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The runs of bisection: one program in one release, at a level and under a plan of passes.
+"""Runs one program in one release, at a level and under a plan of passes: the runs of which bisection is
+made.
 
 Each run is a process forked from a worker of the release, which has loaded torch and Triton once. The CPU
-engines execute the requested level.
-"""
+engines execute the requested level."""
 
 from __future__ import annotations
 

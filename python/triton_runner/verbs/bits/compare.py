@@ -1,4 +1,5 @@
-"""Runs of one launch in several configurations, put into classes of equal bits; and how two classes part."""
+"""Runs one launch in several configurations, puts them into classes of equal bits, and says how two classes
+part."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which store of a launch writes an element: through pointers, whose addresses the tile engine records, or a
-box of a tensor descriptor that the launch was given, whose place it records."""
+"""Finds which store of a launch writes an element: through pointers, whose addresses the tile engine records,
+or a box of a tensor descriptor that the launch was given, whose place it records."""
 
 from __future__ import annotations
 

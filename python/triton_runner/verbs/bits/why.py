@@ -1,9 +1,8 @@
-"""Why two launches part: where their values begin to differ (walk.py), and what their code shows there. What
-neither an experiment nor the code shows is not explained.
+"""Explains why two launches part: where their values begin to differ (walk.py), and what their code shows
+there. What neither an experiment nor the code shows is not explained.
 
 An experiment decides about contraction: both are compiled again without fp fusion, and what no longer differs
-then came of it.
-"""
+then came of it."""
 
 from __future__ import annotations
 

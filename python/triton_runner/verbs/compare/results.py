@@ -1,4 +1,4 @@
-"""The results of compare: a row a cell, and the table of all."""
+"""Defines the results of compare: a row a cell, and the table of all."""
 
 from __future__ import annotations
 

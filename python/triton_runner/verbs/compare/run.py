@@ -1,4 +1,5 @@
-"""triton_runner.compare: one kernel on several releases, targets and configurations; what became worse."""
+"""Implements triton_runner.compare(): one kernel on several releases, targets and configurations, and what
+became worse."""
 
 from __future__ import annotations
 

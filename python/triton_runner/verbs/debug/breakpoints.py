@@ -1,4 +1,5 @@
-"""The breakpoints of a session: what a person asked for, and what the core makes of it for a launch."""
+"""Keeps the breakpoints of a session: what a person asked for, and what the core makes of it for a launch.
+Conditions are read in conditions.py, places found in places.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which programs and threads of a launch a session is about, and which of them get no turn."""
+"""Focus says which programs and threads of a launch a session is about, and which of them get no turn."""
 
 from __future__ import annotations
 

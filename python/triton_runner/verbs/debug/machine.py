@@ -1,5 +1,5 @@
-"""The machine around what stands: shared and tensor memory, barriers, copies, descriptors, registers; how a
-person names parts of it."""
+"""Machine gives what is around a stop: shared and tensor memory, barriers, copies, descriptors, registers;
+and finds the part that a person names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of a launch as a person names them: lines of Python, ops, instructions, lines of the text."""
+"""Finds the places of a launch that a person names: lines of Python, ops, instructions, lines of the text."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A session of the debugger: what a test, a terminal or an editor drives.
+"""Session is what a test, a terminal or an editor drives.
 
 The program runs on a thread of its own (driver.py), which waits wherever a launch stands; whoever drives the
 session looks at the values from his own thread meanwhile. Going back is running the launch again up to an
-earlier moment, with its arguments put back (replays.py).
-"""
+earlier moment, with its arguments put back (replays.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state at a stop: the values that are there, read as arrays, evaluated and changed."""
+"""State gives the values that are there at a stop, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 

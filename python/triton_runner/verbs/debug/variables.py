@@ -1,10 +1,9 @@
-"""Python's variables at PTX and in machine code: which registers hold them.
+"""Finds Python's variables at PTX and in machine code: which registers hold them.
 
 This module makes what dumps know of the registers of a value (registers.py, machine_values.py of
 _kernel/dumps) into a map of each variable, when somebody first asks for it: a compilation or two of the
 kernel, and in machine code a run of the launch at both levels. The core then says at each instruction what is
-there (probe/variables.h).
-"""
+there (probe/variables.h)."""
 
 from __future__ import annotations
 

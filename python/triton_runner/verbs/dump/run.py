@@ -1,5 +1,5 @@
-"""triton-runner dump: values of a kernel in a file or of a program's kernels, as a table, a file, a
-picture."""
+"""Dumps values of a kernel in a file, of a case, or of a program's kernels, and shows them as a table, a
+file, a picture."""
 
 from __future__ import annotations
 

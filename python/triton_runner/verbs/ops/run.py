@@ -1,4 +1,4 @@
-"""The op table and the table of PTX opcodes as `triton-runner ops` lists them."""
+"""Makes the listings of the op table and of the table of PTX opcodes, for `triton-runner ops`."""
 
 from __future__ import annotations
 

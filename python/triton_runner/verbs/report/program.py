@@ -1,5 +1,5 @@
-"""The kernels that a Python program launches, for the page. The program runs once on the device in force.
-Each kernel is then compiled again as it was launched, pass by pass."""
+"""Gathers the kernels that a Python program launches, for the page. The program runs once on the device in
+force. Each kernel is then compiled again as it was launched, pass by pass."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Ranks the configurations of a launch on a chip: by the replay of an SM, but for those that cannot win.
 
 A configuration's bound, the least time by any resource, is known from three of its programs. In the order of
-their bounds each is replayed, until a bound is above the best time by more than that time's error.
-"""
+their bounds each is replayed, until a bound is above the best time by more than that time's error."""
 
 from __future__ import annotations
 

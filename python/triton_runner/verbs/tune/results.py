@@ -1,8 +1,7 @@
-"""The results of `tune`: the configurations of a launch by their estimated time on a chip, and how much
-slower than the best the choice is expected to be.
+"""Defines the results of `tune`: the configurations of a launch by their estimated time on a chip, and how
+much slower than the best the choice is expected to be.
 
-The JSON of these is a format of its own (SCHEMA).
-"""
+The JSON of these is a format of its own (SCHEMA)."""
 
 from __future__ import annotations
 

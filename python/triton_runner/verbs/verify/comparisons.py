@@ -1,11 +1,10 @@
-"""Which launches a program compares the results of: what is computed from what a launch wrote is followed
-through torch, up to where the program reads a value of it and checks that.
+"""Finds out which launches a program compares the results of: what is computed from what a launch wrote is
+followed through torch, up to where the program reads a value of it and checks that.
 
 A function mode of torch sees each call with tensors: what it gives depends on the launches that its tensors
 depend on. Where it gives a number, a truth value or an array, the program's text says what becomes of that
 (source_checks.py). A check that depends on it by a name counts once the program has come to it, so that the
-lines of the function that reads are followed up to there.
-"""
+lines of the function that reads are followed up to there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A program whose launches are judged while it runs: which of them (Selection), and the verdict on all
-(Judging)."""
+"""Judges the launches of a program while it runs: decides which of them (Selection), and gives the verdict on
+all (Judging)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The reference for a launch's result: a function that does in torch or NumPy what the kernel does.
+"""Finds the reference for a launch's result: a function that does in torch or NumPy what the kernel does.
 
 def add(x_ptr, y_ptr, out_ptr):      # parameters of the kernel, as many of them as it needs
-    out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does
-"""
+    out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does"""
 
 from __future__ import annotations
 

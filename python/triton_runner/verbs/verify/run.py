@@ -1,5 +1,5 @@
-"""The result of verify(): a verdict on one or several launches, as an object, as JSON and as a report. The
-last line of the report is the verdict, and the lines above it say why it is that one."""
+"""Implements triton_runner.verify(): a verdict on one or several launches, as an object, as JSON and as a
+report. The last line of the report is the verdict, and the lines above it say why it is that one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Requests that say where to stop: lines, functions, instructions, values that change, what checks report."""
+"""Answers requests that say where to stop: lines, functions, instructions, values that change, what checks
+report. What was set is kept in points.py."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The breakpoints that an editor has set, of all kinds, and what they are in the session.
+"""Keeps the breakpoints that an editor has set, of all kinds, and what they are in the session.
 
 An editor replaces all breakpoints of a file or of a kind at once. Those that stay the same keep their number
-and their hits. They may be set before there is a session, and while a launch runs.
-"""
+and their hits. They may be set before there is a session, and while a launch runs."""
 
 from __future__ import annotations
 

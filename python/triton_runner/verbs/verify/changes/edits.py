@@ -1,9 +1,8 @@
-"""Small changes of a kernel's TTIR, each of which a person could have made at a line: another operator,
-comparison, constant or value, a factor or a term more or less.
+"""Lists small changes of a kernel's TTIR, each of which a person could have made at a line: another operator,
+comparison, constant or value, a factor or a term more or less. making.py makes them.
 
 Triton takes out what no result depends on: what a program computes and forgets to use stands only in the
-TTIR of its front end, for which of_unused() is.
-"""
+TTIR of its front end, for which of_unused() is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as constants of the IR hold them, and as people write them."""
+"""Converts numbers between constants of the IR and what people write."""
 
 from __future__ import annotations
 

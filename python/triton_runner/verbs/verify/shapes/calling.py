@@ -1,4 +1,5 @@
-"""One call of the function with the arguments of a case: what came of it, compared with the reference."""
+"""Calls the function once with the arguments of a case, and compares what came of it with the reference
+(compared.py)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which calls are tried, and in which order: a fixed one, so that a smaller budget is the beginning of a
-larger one. Families take turns; each varies one thing of the usual call, and the last ones vary all."""
+"""Lists the calls that are tried, in a fixed order, so that a smaller budget is the beginning of a larger
+one. Families take turns; each varies one thing of the usual call, and the last ones vary all."""
 
 from __future__ import annotations
 

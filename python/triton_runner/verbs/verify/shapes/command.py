@@ -1,4 +1,4 @@
-"""`verify --shapes`: its options, and what it prints."""
+"""Adds `verify --shapes`: its options, and what it prints."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Whether what a function gave is what its reference gives.
+"""Decides whether what a function gave is what its reference gives.
 
 The one table of tolerances decides, by the coarsest type of arguments and results. What is beyond it is
 right all the same where it is as near to what the reference computes in f64 as the reference itself, or
 where roundings in another order move it as far: the noise that `verify` measures. The latter excuses no
-kernel that adds in 16 bits.
-"""
+kernel that adds in 16 bits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The domain of a function: its arguments, whose sizes are expressions of named sizes. Declarations and calls
-that a program made are both read into this form, and cases are drawn from it."""
+"""Domain is what a function takes: its arguments, whose sizes are expressions of named sizes. Declarations
+(declared.py) and calls that a program made (generalised.py) are both read into this form, and cases are drawn
+from it.
+
+    f(x, n) was called with x of [64, 128] and n = 128:   sizes M and N; x is [M, N], n is N"""
 
 from __future__ import annotations
 

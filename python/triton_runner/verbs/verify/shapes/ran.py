@@ -1,5 +1,5 @@
-"""A call that ended, and which results of two calls are the same thing: a function may return what its
-reference writes to an argument, or write to its arguments what the reference returns."""
+"""Ran is a call that ended. Here is also decided which results of two calls are the same thing: a function
+may return what its reference writes to an argument, or write to its arguments what the reference returns."""
 
 from __future__ import annotations
 
