@@ -1,4 +1,5 @@
-"""Verbs of the command line share these: --json, programs and their words, options of the form NAME=VALUE."""
+"""Has the options that all verbs share: --json, programs and their words, options of the form NAME=VALUE; and
+the group `verbs`, in which each verb says where help lists it."""
 
 from __future__ import annotations
 
