@@ -114,7 +114,7 @@ void Parser::generic(OpState& s) {
   if (!failed() && s.kind != OpKind::kUnknown) assign_groups(s);
 }
 
-// Which operands belong to which group: as operandSegmentSizes says, or as the counts allow.
+// Assigns the operands to their groups: as operandSegmentSizes says, or as the counts allow.
 void Parser::assign_groups(OpState& s) {
   const auto& groups = op_syntax(s.kind).groups;
   size_t count = operands_.size() - s.operands_base;

@@ -29,7 +29,7 @@ struct Plan {
 
 base::Result<Plan> make_plan(const GpuKernelSpec& spec);
 
-// Whether a value is one word, and that word: floats are given as doubles.
+// Returns whether a value is one word, and that word: floats are given as doubles.
 inline bool is_word(const PlanEntry& entry) { return entry.form <= Form::kFloat; }
 inline uint64_t word_of(const PlanEntry& entry, uint64_t bits) {
   return entry.form == Form::kFloat ? exec::float_bits(entry.type, bits) : bits;

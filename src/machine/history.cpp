@@ -23,7 +23,7 @@ constexpr uint32_t kSameChanger = 1u << kPlanes;  // of the mask
 constexpr uint32_t kEach = 1u << 31, kBits = 11;  // of a run
 constexpr size_t kShortest = 3;                   // cells of a run that is none of kEach
 
-// How many cells from `first` on are equal or rise, and (step) every how many.
+// Returns how many cells from `first` on are equal or rise, and (step) every how many.
 size_t run_of(const std::vector<uint32_t>& plane, size_t first, size_t& step) {
   const uint32_t start = plane[first];
   size_t n = 1;

@@ -18,7 +18,7 @@ namespace {
 struct Memory {
   Cell cell;
   std::vector<Record> records = std::vector<Record>(1);
-  // Whether the access races with an earlier one.
+  // Returns whether the access races with an earlier one.
   bool races(const Agent& agent, Act act, bool changes) {
     records.push_back({agent.id, agent.time, act});
     return cell.touch(

@@ -5,7 +5,7 @@
 
 namespace triton_runner::probe {
 
-// Whether the value comes of such a product, through loops and through waits that leave it pending.
+// Returns whether the value comes of such a product, through loops and through waits that leave it pending.
 bool in_flight(const ir::Value& value);
 
 }  // namespace triton_runner::probe

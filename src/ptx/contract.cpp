@@ -368,7 +368,8 @@ class ContractionFinder {
     sums_.emplace_back(i, sum);
   }
 
-  // Whether a product can go into everything that still uses it: `count` additions, or any number if 0.
+  // Returns whether a product can go into everything that still uses it: `count` additions, or any number if
+  // 0.
   bool fits(const Product& p, size_t count) const {
     if (p.other) return false;
     size_t left = 0;

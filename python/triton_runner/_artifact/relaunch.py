@@ -81,7 +81,7 @@ class Relaunch:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Those that run, from its entry on: LLIR does as what it becomes."""
+        """Returns the levels that run, from its entry on: LLIR runs as the level that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
         there += ["cubin"] * (self.assembled and "ptx" in there)
         first = executed(self.entry, self.target)

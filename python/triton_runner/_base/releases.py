@@ -88,7 +88,7 @@ def installed() -> Release:
 
 
 def is_known() -> bool:
-    """Whether the Triton that is installed has a row."""
+    """Returns whether the Triton that is installed has a row."""
     version = installed_version() or "0.0"
     return distribution_of(version) is not None or parse_version(version) in RELEASES
 

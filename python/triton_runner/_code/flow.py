@@ -52,7 +52,7 @@ class Flow:
 
 
 def _looks(value) -> bool:
-    """Whether a value is what memory held that others may write at the time."""
+    """Returns whether a value is what memory held that others may write at the time."""
     op = value.op
     if op is None:
         return False
@@ -61,7 +61,7 @@ def _looks(value) -> bool:
 
 
 def _writes(op) -> bool:
-    """Whether an op may leave something in memory; atomics aside, which locks are taken by."""
+    """Returns whether an op may leave something in memory; atomics aside, which locks are taken by."""
     return op.does("stores") or op.does("buffer_writes") or op.name == "tt.call"
 
 

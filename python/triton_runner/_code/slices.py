@@ -73,7 +73,7 @@ def repeated(value) -> tuple:
 
 
 def is_write(op) -> bool:
-    """Whether an op writes to memory through its first operand."""
+    """Returns whether an op writes to memory through its first operand."""
     return op.does("stores") or op.does("atomics")
 
 

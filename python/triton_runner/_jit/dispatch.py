@@ -116,7 +116,7 @@ def _learn(function, kernel, named):
 
 
 def _specialises_otherwise() -> bool:
-    """Whether a plug-in's backend computes its keys differently."""
+    """Returns whether a plug-in's backend computes its keys differently."""
     backend, target = _backend()
     if target in ("cuda", "hip"):
         return False

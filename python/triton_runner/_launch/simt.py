@@ -17,7 +17,7 @@ _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
 
 def contracts(metadata: dict) -> bool:
-    """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
+    """Returns whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
     fmad = _settings.current().fmad
     return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
 

@@ -28,7 +28,7 @@ _plain = {int, float, bool, str, type(None)}
 
 
 def are_plain(values) -> bool:
-    """Whether wrap() would leave all the values as they are, by their types alone."""
+    """Returns whether wrap() would leave all the values as they are, by their types alone."""
     return _plain.issuperset(map(type, values))
 
 

@@ -106,7 +106,7 @@ def of_pair(pair) -> float:
 
 
 def same_are_numbers(pair) -> bool:
-    """Whether the same elements of a contents.Pair are infinite or NaN."""
+    """Returns whether the same elements of a contents.Pair are infinite or NaN."""
     parts = ((x.astype(numpy.float64), y.astype(numpy.float64)) for _, x, y in pair.differing())
     return all((numpy.isfinite(x) == numpy.isfinite(y)).all() for x, y in parts)
 

@@ -103,7 +103,7 @@ class _Block:
         return owner is not None and extent(owner) == (self.address, self.nbytes)
 
     def is_intact(self) -> bool:
-        """Whether what is marked still holds what it was filled with."""
+        """Returns whether what is marked still holds what it was filled with."""
         if not self.is_there():
             return False
         for at, part in self._marked():
@@ -125,7 +125,7 @@ class _Block:
         self.held = {at: part.copy() for at, part in self._marked()}
 
     def count(self) -> int:
-        """How many elements nobody has written, which `counts` keeps."""
+        """Returns how many elements nobody has written, which `counts` keeps."""
         count, first = 0, None
         for part, where in self.marks.parts(self.place):
             count += int(numpy.count_nonzero(where))
@@ -179,7 +179,7 @@ def is_tracking() -> bool:
 
 
 def is_known() -> bool:
-    """Whether there is any block."""
+    """Returns whether there is any block."""
     return len(_blocks) > 0
 
 

@@ -121,7 +121,7 @@ def made_from(own):
 
 
 def undefined(array: numpy.ndarray) -> numpy.ndarray:
-    """Which elements of an array nobody has written."""
+    """Returns which elements of an array nobody has written."""
     return numpy.broadcast_to(_undefined(_plain(array)), array.shape)
 
 
@@ -148,7 +148,8 @@ def _use(array, how: str) -> None:
 
 
 def _is_shown(flags: numpy.ndarray) -> bool:
-    """Whether printing shows an element that was never written: of a large array those at its ends."""
+    """Returns whether printing shows an element that was never written: of a large array those at its
+    ends."""
     options = numpy.get_printoptions()
     if flags.size > options["threshold"]:
         for axis, size in enumerate(flags.shape):

@@ -405,8 +405,8 @@ def _printed(own):
 
 
 def _is_shown(view: _View) -> bool:
-    """Whether one of the elements that printing shows was never written: of a large tensor those at its
-    ends."""
+    """Returns whether one of the elements that printing shows was never written: of a large tensor those at
+    its ends."""
     import torch
     from torch import _tensor_str
 

@@ -15,7 +15,7 @@ _OFF = ("", "0", "false", "off", "no", "n")
 
 
 def _asked(knob: str, variable: str) -> bool:
-    """Whether Triton would print it: releases differ in what they take for true."""
+    """Returns whether Triton would print it: releases differ in what they take for true."""
     family, _, name = knob.partition(".")
     group = getattr(getattr(triton, "knobs", None), family, None)
     if hasattr(group, name):

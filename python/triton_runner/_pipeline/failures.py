@@ -115,7 +115,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def _is_of_front_end(error: BaseException) -> bool:
-    """Whether an exception comes out of the front end, which makes the IR."""
+    """Returns whether an exception comes out of the front end, which makes the IR."""
     from triton.compiler.compiler import ASTSource
 
     frames = error.__traceback__

@@ -54,7 +54,7 @@ def newest_patches() -> list[str]:
 
 
 def says(version: str, imported: str) -> bool:
-    """Whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
+    """Returns whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
     row, patch = distribution_of(version), _patch(version)
     if row is None or not row.suffix:
         imported = imported.partition("+")[0]

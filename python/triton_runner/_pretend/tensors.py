@@ -26,7 +26,7 @@ _constructors = _device_constructors()
 
 
 def asks_for_cuda(value) -> bool:
-    """Whether a device argument means a CUDA device; a number does."""
+    """Returns whether a device argument means a CUDA device; a number does."""
     if isinstance(value, str):
         return value == "cuda" or value.startswith("cuda:")
     if isinstance(value, torch.device):
@@ -184,7 +184,7 @@ def _tensors_in(values):
 
 
 def _is_tracing() -> bool:
-    """Whether torch.compile is at work: a dispatch mode that is not ours is on."""
+    """Returns whether torch.compile is at work: a dispatch mode that is not ours is on."""
     top = torch._C._len_torch_dispatch_stack() - 1
     return top >= 0 and not getattr(torch._C._get_dispatch_stack_at(top), "watches_memory", False)
 

@@ -60,8 +60,8 @@ class ProgramOrFile(click.Command):
 
 
 def is_program(what: str) -> bool:
-    """Whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a folder
-    without a __main__.py."""
+    """Returns whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a
+    folder without a __main__.py."""
     if os.path.isdir(what):
         return os.path.isfile(os.path.join(what, "__main__.py"))
     return not re.search(rf"\.(trcase|{'|'.join((*ENDINGS, *HOLDERS))})$|\.py:[\w.]+$", what)

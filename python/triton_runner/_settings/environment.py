@@ -173,7 +173,8 @@ def in_force(environment) -> list[tuple[Variable, str]]:
 
 
 def that_change_code(environment) -> dict[str, str]:
-    """Those that may change what a kernel is compiled to or computes, and those that nobody knows."""
+    """Returns the variables that may change what a kernel is compiled to or computes, and those that nobody
+    knows."""
     return {
         variable.name: value
         for variable, value in in_force(environment)

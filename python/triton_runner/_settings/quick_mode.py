@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 
 def multiprocessors(arch: str) -> int | None:
-    """How many a device of that architecture has; None where quick runs are not asked for."""
+    """Returns how many a device of that architecture has; None where quick runs are not asked for."""
     if not _settings.quick() or arch not in _MULTIPROCESSORS:
         return None
     count = _MULTIPROCESSORS[arch]

@@ -38,7 +38,7 @@ class Clock:
         self._printed = self._last_printed = 0  # bytes
 
     def is_in_print(self):
-        """Whether the print of a long IR has some time to go."""
+        """Returns whether the print of a long IR has some time to go."""
         is_long = self._last_printed > _LONG and self._printed < _MOST * self._last_printed
         return self._printing_since is not None and is_long
 

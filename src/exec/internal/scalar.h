@@ -12,8 +12,8 @@ namespace triton_runner::exec {
 // The type of a parameter of kind kFloat, as Triton, MLIR, LLVM or PTX spells it.
 num::Type float_type(const Param& param);
 
-// Whether a parameter takes that number (Argument::bits): an integer within the signed or the unsigned range, a float
-// that is not too large for f16.
+// Returns whether a parameter takes that number (Argument::bits): an integer within the signed or the
+// unsigned range, a float that is not too large for f16.
 bool takes(const Param& param, uint64_t bits);
 bool fits_half(uint64_t value);  // the bits of a double
 // Says what is wrong with one that it does not take.

@@ -26,7 +26,7 @@ struct ReleaseInfo {
 #define COLUMN(type, name, meaning) type name{};
 #include <triton_runner/ir/releases.def>
 
-  // Whether the distribution's `ops` has the name, or "-name".
+  // Returns whether the distribution's `ops` has the name, or "-name".
   bool adds(std::string_view op) const { return lists(op, false); }
   bool drops(std::string_view op) const { return lists(op, true); }
 

@@ -14,7 +14,8 @@
 
 namespace triton_runner::machine {
 
-// Whether who waits for all but `keep` groups, after `commits` of them, waits for what was issued after `group` commits.
+// Returns whether who waits for all but `keep` groups, after `commits` of them, waits for what was issued
+// after `group` commits.
 constexpr bool is_waited_for(uint64_t group, uint64_t keep, uint64_t commits) {
   return group + keep < commits;
 }

@@ -74,7 +74,7 @@ class Taker {
     return grid_.first_unit +
            (grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place);
   }
-  // Whether there are units that may start. In the grid's order none does after one that may not.
+  // Returns whether there are units that may start. In the grid's order none does after one that may not.
   bool has_more() const;
   // Which it takes next, to go back to; of a launch with one worker.
   struct Place {

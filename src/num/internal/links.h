@@ -34,7 +34,7 @@ void map_links_past_caches(float* out, const float* x, const Link* links, size_t
 void sum_links(float* out, void* state, const float* x, const Link* links, size_t count, int64_t n,
                bool first, bool last);
 
-// Whether the loop (num::Loop) adds, subtracts or multiplies f32: then *op is kAdd, kSub or kMul.
+// Returns whether the loop (num::Loop) adds, subtracts or multiplies f32: then *op is kAdd, kSub or kMul.
 bool find_link(void (*loop)(void*, const void*, const void*, const void*, int64_t), LinkOp* op);
 
 }  // namespace triton_runner::num

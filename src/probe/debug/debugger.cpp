@@ -380,7 +380,7 @@ uint32_t Debugger::place_of(const void* op) {
   return at == numbers_.end() || (sparse_ && !is_armed(at->second)) ? kNowhere : at->second;
 }
 
-// Whether the condition of a dl.breakpoint holds: of any element.
+// Returns whether the condition of a dl.breakpoint holds: of any element.
 bool Debugger::says_stop(const DebugPlace& place, exec::Stopped& stopped) const {
   const std::span<const void* const> values = stopped.values();
   const auto at = std::find(values.begin(), values.end(), place.marker);
@@ -444,7 +444,7 @@ void Debugger::search(Until what, int most_depth, int64_t moment, bool further) 
   searches_ = true;
 }
 
-// Whether an op or line begins here that is searched for.
+// Returns whether an op or line begins here that is searched for.
 bool Debugger::begins(uint32_t place, const exec::Stopped& stopped) {
   if (searched_ != Until::kLine) return searched_ == Until::kOp;
   const int line = line_at(place, stopped);

@@ -127,8 +127,8 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
 
 // ---- the buffer
 
-// Which programs a marker records: it says its program on each axis, -1 for any.
-// What cannot be computed here the kernel finds out.
+// Chooses the programs that a marker records: it says its program on each axis, -1 for any. What cannot be
+// computed here the kernel finds out.
 base::Status StoreInserter::choose_programs(size_t k, const std::array<int64_t, 3>& grid,
                                             const std::vector<int64_t>& asked, Arithmetic& arithmetic) {
   Area& area = result_.areas[k];

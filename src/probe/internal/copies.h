@@ -28,7 +28,7 @@ struct DifferingCopies {
   int64_t copies = 0;  // that differ from the first holder's, in all programs
 };
 
-// Whether several registers or threads of a block hold an element of a value.
+// Returns whether several registers or threads of a block hold an element of a value.
 bool has_copies(const Tap& tap);
 
 // Which copy all others become.
@@ -43,7 +43,7 @@ class CopyWatch final : public exec::RegisterObserver {
   std::span<const exec::RegisterProbe> register_probes() const override { return probes_; }
   void on_registers(const exec::RegisterEvent& event) override;
 
-  // How many values have copies that are compared, and how many stores are.
+  // Returns how many values have copies that are compared, and how many stores are.
   size_t values() const { return values_; }
   size_t stores() const { return stores_; }
   // Returns what differed since the last call: one each value and store, by program and execution.

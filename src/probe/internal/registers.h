@@ -128,7 +128,7 @@ struct CompletedReads {
 base::Result<CompletedReads> complete_reads(const ptx::Module& ptx, std::string_view kernel,
                                             const RegisterPlan& plan);
 
-// Whether plan_named_registers() would know the name.
+// Returns whether plan_named_registers() would know the name.
 bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name);
 
 class RegisterRecorder final : public exec::RegisterObserver {

@@ -44,7 +44,7 @@ void step(State& state, const Instruction& in) {
   }
 }
 
-// Whether `into` became more.
+// Returns whether `into` became more.
 bool join(State& into, const State& from) {
   bool more = false;
   for (const auto& [r, groups] : from) {

@@ -16,7 +16,7 @@ using ptx::jump_targets;
 using ptx::results_of;
 using ptx::sources_of;
 
-// Whether an instruction writes a register.
+// Returns whether an instruction writes a register.
 inline bool writes(const ptx::Instruction& in, uint32_t reg) {
   const std::vector<uint32_t> results = results_of(in);
   return std::find(results.begin(), results.end(), reg) != results.end();

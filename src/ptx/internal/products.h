@@ -29,7 +29,7 @@ struct EarlyUses {
 
 EarlyUses early_uses(const Function& f);
 
-// Whether it is a product of wgmma, the end of a group of them, or a wait for groups.
+// Returns whether it is a product of wgmma, the end of a group of them, or a wait for groups.
 bool is_product(const Instruction& in);
 bool commits_products(const Instruction& in);
 bool waits_for_products(const Instruction& in);

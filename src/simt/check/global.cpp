@@ -18,7 +18,7 @@ using machine::Act;
 
 namespace {
 
-// Those that are set, as numbers.
+// Calls f with the number of each bit that is set.
 template <class F>
 void each_set(uint32_t bits, F f) {
   for (; bits; bits &= bits - 1) f(static_cast<uint32_t>(std::countr_zero(bits)));
@@ -284,7 +284,7 @@ machine::Agent Checks::State::fenced_of(const machine::Agent& warp) const {
   return all;
 }
 
-// Those of an instruction, each place once.
+// Records the reads of an instruction, each place once.
 void Checks::flush_reads(Exec& x, const Operands& in) {
   if (reads_.empty()) return;
   std::vector<Read> reads;

@@ -191,8 +191,8 @@ class SimtKernel final : public exec::Kernel {
     return {base::failure("kernel '" + code_.kernel + "': " + why, std::move(notes)), {}};
   }
 
-  // Whether there are asynchronous operations whose results can be compared: the order of atomics on global
-  // memory is free.
+  // Returns whether there are asynchronous operations whose results can be compared: the order of atomics on
+  // global memory is free.
   bool has_two_ends() const {
     bool later = false;
     for (const Instr& in : code_.instrs) {

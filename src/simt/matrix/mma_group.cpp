@@ -81,7 +81,7 @@ class Run {
     return true;
   }
 
-  // Whether a longer k gives the same bits as one step after the other.
+  // Returns whether a longer k gives the same bits as one step after the other.
   bool goes_on(const Sum& s) const {
     const num::MmaPlan& p = first_.plan[0];
     const size_t steps = s.b.size() / first_.f.b_count + 1;

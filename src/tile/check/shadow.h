@@ -19,7 +19,7 @@ struct Origin {
   std::string text(const Code& code) const;  // its op, place, element and iteration
 };
 
-// Whether an element is undefined. Without an early exit, which would cost the vector instructions.
+// Returns whether an element is undefined. Without an early exit, which would cost the vector instructions.
 template <typename T>
 bool any_set(const std::vector<T>& undefined) {
   T all{};

@@ -137,7 +137,8 @@ void UninitCheck::elementwise(Task& t, const Instr& in) {
   });
 }
 
-// Which elements of the results are undefined, where an operand is. False: their origins are known already.
+// Returns which elements of the results are undefined, where an operand is. False: their origins are known
+// already.
 bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
   Shadows& p = of(t);
   if (p.move(t, in, family)) return family == Family::kMoves;

@@ -28,7 +28,7 @@ class UninitCheck {
   void after(Task& t, const Instr& in);
   // After that, in an experiment: what the op made undefined gets a number, and is defined from then on.
   void define_results(Task& t, const Instr& in);
-  // Which elements of a value are undefined.
+  // Returns which elements of a value are undefined.
   Lanes lanes(Task& t, Slot s) const { return of(t).lanes(t, s); }
   // A block of a tensor descriptor: `element` of the tile, `bytes` at `address`.
   void block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size);

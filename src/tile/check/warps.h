@@ -22,7 +22,8 @@ class Warps {
   bool are_known() const { return known_; }
   // The warps of an access through pointers, by element; one for all of them; or empty: nobody makes it.
   std::vector<WarpMask> of(const Instr& in) const;
-  // Whether all warps of the task wait for each other at the instruction: before what it does, and after.
+  // Returns whether all warps of the task wait for each other at the instruction: before what it does, and
+  // after.
   bool meet_before(const Instr& in) const { return before_[number_of(in)]; }
   bool meet_after(const Instr& in) const { return after_[number_of(in)]; }
 

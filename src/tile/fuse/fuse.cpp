@@ -308,7 +308,8 @@ class Fuser {
     return true;
   }
 
-  // Whether anything outside of both groups has to run after something of a and before something of b.
+  // Returns whether anything outside of both groups has to run after something of a and before something of
+  // b.
   bool reaches_around(uint32_t a, uint32_t b) const {
     std::vector<uint8_t> seen(groups_.size(), 0);
     std::vector<uint32_t> open;

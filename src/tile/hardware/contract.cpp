@@ -165,7 +165,7 @@ class Contractions {
     return {};
   }
 
-  // How many instructions use a thread's register of it.
+  // Returns how many instructions use a thread's register of it.
   size_t uses(const ir::Value& v) const {
     size_t count = 0;
     for (const ir::Use* use = v.first_use; use; use = use->next)
@@ -177,8 +177,8 @@ class Contractions {
     return is_functor(op, num::elementwise_addf) || is_functor(op, num::elementwise_subf);
   }
 
-  // Whether all that uses a quotient are sums that have no other product to take: ptxas contracts it with all of them
-  // or with none.
+  // Returns whether all that uses a quotient are sums that have no other product to take: ptxas contracts it
+  // with all of them or with none.
   bool only_sums(const ir::Value& v, const ir::Op& quotient) {
     for (const ir::Use* use = v.first_use; use; use = use->next) {
       const ir::Op& user = *use->user;

@@ -70,7 +70,7 @@ bool first_register_moves(const layout::LinearLayout& layout, int64_t axis) {
   return false;
 }
 
-// Whether threads add two elements at a time.
+// Returns whether threads add two elements at a time.
 bool in_pairs(const Lowering& l, num::Type element) {
   return num::size_of(element) == 2 || (element == num::Type::kF32 && l.hardware().capability >= 100);
 }

@@ -72,7 +72,7 @@ struct AsmProgram {
   uint32_t reserve(uint32_t bytes);
 };
 
-// From an op to its program; `fail` reports at the op what cannot be run, and is false.
+// Makes the program of an op; `fail` reports at the op what cannot be run, and is false.
 class Assembler {
  public:
   Assembler(Lowering& l, const ir::Op& op);

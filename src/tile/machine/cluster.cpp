@@ -212,7 +212,7 @@ void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
 
 namespace {
 
-// Whether the op signals an mbarrier of another block of the cluster.
+// Returns whether the op signals an mbarrier of another block of the cluster.
 bool signals_others(const ir::Op& op) {
   switch (op.kind) {
     case ir::OpKind::kMapToRemoteBuffer:

@@ -73,7 +73,8 @@ bool read_thread_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
   return true;
 }
 
-// Which thread executes the elements of each execution, where its layout gives them to one thread only.
+// Returns which thread executes the elements of each execution, where its layout gives them to one thread
+// only.
 bool find_threads(Lowering& l, const ir::Op& op, Assembler& assembler) {
   const ir::Type& type = *op.result()->type;
   if (!l.in_ttgir() || !type.encoding) return true;  // none to be found

@@ -41,7 +41,7 @@ void each_user(const ir::Value& value, const F& f) {
   }
 }
 
-// Which partition an op belongs to: by its attribute, else by the region that it is in.
+// Returns which partition an op belongs to: by its attribute, else by the region that it is in.
 std::string partition_of(const ir::Op& op) {
   for (const char* key : {"ttg.partition", "async_task_id"}) {
     if (const ir::Attr* a = op.attr(key)) return std::string(a->text);

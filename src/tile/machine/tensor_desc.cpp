@@ -63,7 +63,7 @@ bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Vis
   return true;
 }
 
-// Whether one look shows that all of the block's rows may be accessed, each of them in one piece.
+// Returns whether one look shows that all of the block's rows may be accessed, each of them in one piece.
 bool may_access(Task& t, const TensorDescriptor& desc, const Box& box, size_t size, bool write) {
   if (desc.strides[box.rank - 1] != 1 || t.worker->launch->checks) return false;
   uint64_t low = ~uint64_t{0}, high = 0;

@@ -165,8 +165,8 @@ class Matcher {
     return axis;
   }
 
-  // Which pairs are turned: the upper ones, all where the order descends, and half of them where another
-  // dimension says so.
+  // Returns which pairs are turned: the upper ones, all where the order descends, and half of them where
+  // another dimension says so.
   bool directions(const ir::Value* mask, int64_t axis) {
     const ir::Op* spread = made_by(through(mask), kBroadcast);
     const ir::Value* small = spread ? spread->operand(0) : mask;

@@ -38,7 +38,7 @@ class Seen:
     _pairs: dict[str, Pair] = dataclasses.field(default_factory=dict, repr=False)
 
     def nan(self) -> bool:
-        """Whether it left a NaN where none was."""
+        """Returns whether it left a NaN where none was."""
         return any(
             sum(_nans(y) - _nans(x) for _, x, y in pair.differing()) > 0
             for pair in self._pairs.values()

@@ -119,7 +119,7 @@ class Case:
         return lockstep.of_launch(self.subject, tuple(levels), **options)
 
     def expects(self) -> bool:
-        """Whether the case contains the expected results of the launch."""
+        """Returns whether the case contains the expected results of the launch."""
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
     def differences(self, run: Outcome) -> dict[str, str]:
@@ -201,7 +201,7 @@ def open_case(path: str | os.PathLike) -> Case:
 
 
 def is_case(program) -> bool:
-    """Whether a command's argument names a case."""
+    """Returns whether a command's argument names a case."""
     return os.fspath(program).endswith(archive.SUFFIX)
 
 

@@ -85,8 +85,8 @@ class Noise:
             movement.add(start, _change(difference(x, y)))
 
     def is_rounding(self, name: str, pair: Pair) -> bool:
-        """Whether rounding alone, without other decisions, explains the difference of an output in two
-        runs."""
+        """Returns whether rounding alone, without other decisions, explains the difference of an output in
+        two runs."""
         room = self._room(name, pair, False, decisions=False)
         return all((_change(difference(x, y)) <= room.of(start, x)).all() for start, x, y in pair.differing())
 
@@ -150,7 +150,7 @@ class _Room:
 
 
 def is_float(pair: Pair) -> bool:
-    """Whether an argument has numbers that are rounded."""
+    """Returns whether an argument has numbers that are rounded."""
     return pair.dtype.kind not in "iub"
 
 

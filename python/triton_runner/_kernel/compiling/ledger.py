@@ -234,7 +234,8 @@ def _place(op) -> str:
 
 
 def _bytes(op) -> int | None:
-    """How many bytes an op's allocation takes: what it says, else those of the buffer that it makes."""
+    """Returns how many bytes an op's allocation takes: what it says, else those of the buffer that it
+    makes."""
     if (size := op.attr(_SIZE)) is not None:
         return int(_number(size))
     if not _is_buffer(op):
@@ -244,7 +245,7 @@ def _bytes(op) -> int | None:
 
 
 def _is_buffer(op) -> bool:
-    """Whether it makes a buffer that others use, in place of scratch of its own."""
+    """Returns whether it makes a buffer that others use, in place of scratch of its own."""
     return bool(op.results) and op.results[0].type.kind == "memdesc"
 
 

@@ -84,7 +84,7 @@ def of_launch(
 
 
 def _passes_l1(one: Instruction) -> bool:
-    """Whether each of its sectors goes to L2: stores, atomics, and copies that L1 does not keep."""
+    """Returns whether each of its sectors goes to L2: stores, atomics, and copies that L1 does not keep."""
     is_cached = one.access == "load" or (one.opcode.startswith("LDGSTS") and "BYPASS" not in one.opcode)
     return bool(one.access) and not is_cached
 

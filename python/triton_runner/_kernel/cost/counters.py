@@ -33,7 +33,7 @@ COUNTERS = {row[0]: Counter(*row) for row in probe.COUNTERS}
 
 
 def _is_one(one: Instruction, where: str) -> bool:
-    """Whether an instruction is what the words of `where` say."""
+    """Returns whether an instruction is what the words of `where` say."""
     names = {one.pipe, one.space, one.access, *one.opcode.split(".")}
     return any(names.issuperset(words.split()) for words in where.split("|"))
 

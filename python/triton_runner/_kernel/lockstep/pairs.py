@@ -77,7 +77,7 @@ def _key_of_line(values: Values):
 
 
 def takes_part(values: Values, polled: set) -> bool:
-    """Whether a value is compared: neither a statement's, nor inside a loop that waits."""
+    """Returns whether a value is compared: neither a statement's, nor inside a loop that waits."""
     return not values.site.marker and values.name not in polled
 
 
@@ -121,6 +121,6 @@ def _of_each_op(group: list[Values]) -> list[list[Values]]:
 
 
 def comparable(values: Values) -> bool:
-    """Whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
+    """Returns whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
     times."""
     return values.type != "ptr" and "memdesc" not in values.site.type_text

@@ -52,7 +52,7 @@ def _record(image, absent, steps) -> dict:
 
 
 def _count(values, there) -> dict:
-    """How many elements have a mark: those that are there, and those that are not."""
+    """Returns how many elements have a mark: those that are there, and those that are not."""
     seen = values[there]
     return {
         "nan": int(numpy.isnan(seen).sum()), "inf": int(numpy.isposinf(seen).sum()),

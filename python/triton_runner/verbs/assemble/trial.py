@@ -193,7 +193,7 @@ class Trial:
         return dataclasses.replace(result, place=where.place_of(launch, want, got, argument, element))
 
     def freedom(self, given: inputs.Inputs, want: Outcome, launch: Relaunch) -> str:
-        """Whether PTX leaves a difference open: "order", "contraction"; else "different"."""
+        """Returns whether PTX leaves a difference open: "order", "contraction"; else "different"."""
         if where.first_difference(want, launch.run("ptx", order=1)) is not None:
             return "order"
         if not _CONTRACTED.search(self.ptx):

@@ -187,7 +187,8 @@ def _described(recorder, keep):
 
 
 def _is_asynchronous(recorder):
-    """Whether a kernel has operations that go on beside its program, at the lowest level that was made."""
+    """Returns whether a kernel has operations that go on beside its program, at the lowest level that was
+    made."""
     if "ptx" in recorder.results:
         return any(word in recorder.results["ptx"] for word in _ASYNCHRONOUS)
     if "ttgir" not in recorder.results:

@@ -79,8 +79,8 @@ class InsideLlvm:
             )
 
     def left_out(self, arguments: list[str] | None = None) -> bool:
-        """Whether the program is right without some pass of code generation that can be switched off. That
-        pass is then the result, or confirms it."""
+        """Returns whether the program is right without some pass of code generation that can be switched off.
+        That pass is then the result, or confirms it."""
         helping = [a for a in _SWITCHES if arguments is None or a in arguments]
         if not helping or self._without(helping) != "right":
             return False

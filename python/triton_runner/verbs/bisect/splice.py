@@ -69,7 +69,7 @@ class Splice:
 
     @property
     def is_possible(self) -> bool:
-        """Whether both releases compile the same kernels, in the same order of each name."""
+        """Returns whether both releases compile the same kernels, in the same order of each name."""
         keys = [self._key(self._mine, i) for i in range(len(self._mine))]
         return bool(self.steps) and all(key in self._theirs for key in keys)
 

@@ -106,7 +106,7 @@ def partings(by_class: dict, level: str, say=lambda text: None) -> list[Parting]
 
 
 def distance(a, b) -> int:
-    """How many options two results differ in."""
+    """Returns how many options two results differ in."""
     return sum(a.options.get(name) != b.options.get(name) for name in {*a.options, *b.options})
 
 

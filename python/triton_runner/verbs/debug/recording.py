@@ -87,7 +87,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _above(count: int) -> int:
-    """How far the lines are moved where `count` of them are to be seen."""
+    """Returns how far the lines are moved where `count` of them are to be seen."""
     return (_ROWS - count) * _HEIGHT
 
 

@@ -57,7 +57,8 @@ class Replays:
         return None
 
     def _has_more(self, trap: KernelTrap | None) -> bool:
-        """Whether a run to the end is followed by another: up to its trap. Raises a trap that was shown."""
+        """Returns whether a run to the end is followed by another: up to its trap. Raises a trap that was
+        shown."""
         if trap is None:
             return False
         if self.sparse:

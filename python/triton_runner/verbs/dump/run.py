@@ -72,7 +72,7 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
 
 
 def is_program(file: str) -> bool:
-    """Whether FILE is a Python program, and no artifact."""
+    """Returns whether FILE is a Python program, and no artifact."""
     return os.path.splitext(file)[1] in _SOURCES
 
 

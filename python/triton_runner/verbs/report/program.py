@@ -149,7 +149,7 @@ def _tunings() -> list:
 
 
 def _is_chosen(kernel, tunings: list) -> bool:
-    """Whether a kernel is what autotuning chose, or was not tuned."""
+    """Returns whether a kernel is what autotuning chose, or was not tuned."""
     function = getattr(getattr(getattr(kernel, "src", None), "fn", None), "fn", None)
     tuner = next((tuner for tuner in tunings if tuner.base_fn is function), None)
     if tuner is None:

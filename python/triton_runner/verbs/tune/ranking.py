@@ -98,7 +98,7 @@ class Ranker:
         return Row(options, state, str(error).splitlines()[0])
 
     def _is_timed(self) -> bool:
-        """Whether a GPU of the chip's kind is there and may be used."""
+        """Returns whether a GPU of the chip's kind is there and may be used."""
         if self._device is None or devices.gpu() != "cuda":
             return False
         return gpu_driver.current_target() == f"cuda:{self.chip.capability}"

@@ -93,8 +93,8 @@ def ordered(rows: list[Row]) -> list[Row]:
 
 
 def regret_of(rows: list[Row], top: int) -> float:
-    """How much slower than the best the choice is on average, where each estimate is off by its own error,
-    independently of the others. top: of so many of the first a GPU will find the fastest."""
+    """Returns how much slower than the best the choice is on average, where each estimate is off by its own
+    error, independently of the others. top: of so many of the first a GPU will find the fastest."""
     rows = [row for row in rows if row.state == "estimated"]
     if len(rows) <= max(1, top):
         return 0.0
@@ -148,7 +148,7 @@ def _row(row: Row, timed: bool) -> list[str]:
 
 
 def _errors(one: Ranking) -> str:
-    """Which error the regret takes for the estimates."""
+    """Returns which error the regret takes for the estimates."""
     kinds = {row.kind: row.error for row in one.rows if row.state == "estimated"}
     measured = [f"{kind} {error:.0%}" for kind, error in kinds.items() if error is not None]
     unknown = [kind for kind, error in kinds.items() if error is None]

@@ -152,7 +152,7 @@ class Comparisons:
         return False
 
     def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
-        """Whether what a frame does with a value is to hand it to its caller."""
+        """Returns whether what a frame does with a value is to hand it to its caller."""
         if use.check:
             self._compared(numbers, _shown(use.check, frame))
         elif use.names:
@@ -188,7 +188,8 @@ def _array(value):
 
 
 def _is_gradient(tensor, value) -> bool:
-    """Whether a value is the gradient of a tensor. To ask a tensor that is not a leaf for one warns."""
+    """Returns whether a value is the gradient of a tensor. To ask a tensor that is not a leaf for one
+    warns."""
     return (tensor.is_leaf or tensor.retains_grad) and tensor.grad is value
 
 
@@ -283,7 +284,7 @@ class _Lines:
 
 
 def _is_ahead(scope, statement, line: int) -> bool:
-    """Whether a frame at a line may still come to a statement."""
+    """Returns whether a frame at a line may still come to a statement."""
     return line <= statement.end_lineno or any(
         loop.lineno <= line <= loop.end_lineno for loop in scope.loops(statement)
     )

@@ -28,7 +28,7 @@ class Expected:
         return self.reference.name
 
     def compares(self, written: list[str]) -> bool:
-        """Whether the kernel writes into nothing but what the reference takes too."""
+        """Returns whether the kernel writes into nothing but what the reference takes too."""
         self.reference.left_alone += [name for name in written if name not in self.arrays]
         is_compared = bool(written) and {*written} <= self.arrays.keys()
         self.reference.is_used |= is_compared

@@ -59,13 +59,14 @@ class JudgedProgram:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended by itself with another status than 0."""
+        """Returns whether it ended by itself with another status than 0."""
         stopped = self.ended.how == "killed" and self.ended.message not in CRASHES
         return bool(self.ended.status) and self.ended.how not in ("interrupted", "uncompiled") and not stopped
 
     @property
     def is_expectation(self) -> bool:
-        """Whether it ended because of what it expects: by an assertion, or with a status that it chose."""
+        """Returns whether it ended because of what it expects: by an assertion, or with a status that it
+        chose."""
         return self.ended.how in ("exited", "left") or self.ended.error == "AssertionError"
 
     def why(self) -> list[str]:

@@ -12,7 +12,7 @@
 namespace triton_runner::simt {
 namespace {
 
-// Whether the threads that come after the instruction may be others than those that came to it.
+// Returns whether the threads that come after the instruction may be others than those that came to it.
 bool ends_stretch(const sass::Row& row) { return row.family == "flow" || row.does(ptx::Effect::kMeets); }
 
 CountAs count_as(const sass::Instruction& in, const sass::Row& row) {

@@ -107,7 +107,7 @@ class SassLowering : public Emitter {
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
-  // Whether such instructions have their groups counted by scoreboard `barrier`.
+  // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
   // Instr `at` gets the Instr at that address as its data.
   void jump_to(uint32_t at, uint64_t address);

@@ -36,7 +36,7 @@ bool lower_access(SassLowering& l) {
   return l.emit(access_handler(a, write), {.a = place}, a);
 }
 
-// Whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
+// Returns whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
 bool lower_space_query(SassLowering& l) {
   const sass::Operand& where = *l.slot(2);
   const char* space = l.has("G")   ? "global"

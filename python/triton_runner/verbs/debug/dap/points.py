@@ -108,7 +108,7 @@ class Points:
                     point.why = error.sentence
 
     def _stops(self, point: Point, state, hits: int) -> bool:
-        """Whether a hit stops, asked on the thread of the launch. A log point writes its line."""
+        """Returns whether a hit stops, asked on the thread of the launch. A log point writes its line."""
         if point.every and hits % point.every:
             return False
         if point.message:
@@ -135,7 +135,8 @@ class Points:
         return out
 
     def changed(self, session, line) -> list[dict]:
-        """Those that have a place now, or another one, since the editor last heard of them."""
+        """Returns the breakpoints that have a place now, or another one, since the editor last heard of
+        them."""
         return [
             self.described(point, session, line)
             for point in self

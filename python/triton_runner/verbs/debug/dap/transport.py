@@ -39,7 +39,7 @@ class Decoder:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no message has begun."""
+        """Returns whether no message has begun."""
         return not self._held
 
     def feed(self, data: bytes) -> list:

@@ -96,7 +96,7 @@ def simpler(number: float) -> list[float]:
 
 
 def length(number: float) -> int:
-    """How many digits a number takes, or what is divided by it."""
+    """Returns how many digits a number takes, or what is divided by it."""
     if isinstance(number, int) or not math.isfinite(number):
         return 1
     digits = [

@@ -294,7 +294,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _is_in_launch(error: BaseException) -> bool:
-    """Whether it comes out of Triton or of this package."""
+    """Returns whether it comes out of Triton or of this package."""
     frames = traceback.extract_tb(error.__traceback__)
     folders = package_folders()
     return any(frame.filename.startswith(folders) and frame.name == "run" for frame in frames)

@@ -119,7 +119,7 @@ def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried, is_an
 
 
 def _is_long(domain: Domain, name: str) -> bool:
-    """Whether a size is of vectors alone, which may be long at little cost."""
+    """Returns whether a size is of vectors alone, which may be long at little cost."""
     having = [
         one for one in domain.tensors().values() if any(name in expression(d).figures for d in one.dims)
     ]

@@ -105,7 +105,7 @@ class Tensor:
         return tuple(int(size_of(dim, sizes)) for dim in self.dims)
 
     def fits(self, sizes: dict) -> bool:
-        """Whether no dimension is negative, and integers have numbers to be."""
+        """Returns whether no dimension is negative, and integers have numbers to be."""
         shape, values = self.shape(sizes), self.values
         if self.dtypes[0][0] in "iu" and values.high is not None and math.prod(shape) > 0:
             low, high = (size_of(bound, sizes) for bound in (values.low, values.high))
@@ -203,7 +203,7 @@ class Domain:
 
     @property
     def declared(self) -> bool:
-        """Whether somebody said in which range each size is that varies."""
+        """Returns whether somebody said in which range each size is that varies."""
         return all(size.declared or len(size.only) == 1 for size in self.sizes.values())
 
     def tensors(self) -> dict[str, Tensor]:
@@ -215,7 +215,7 @@ class Domain:
         return max((math.prod(one.shape(sizes)) for one in self.tensors().values()), default=0)
 
     def fits(self, sizes: dict) -> bool:
-        """Whether all sizes are in their ranges, and no dimension is negative."""
+        """Returns whether all sizes are in their ranges, and no dimension is negative."""
         if not all(self.sizes[name].takes(value) for name, value in sizes.items()):
             return False
         try:
