@@ -1,7 +1,9 @@
-"""Binds arguments by name: those of a Python kernel's launch, and those of a launch of the artifact
-itself."""
+"""Arguments by name: of a Python kernel's launch, and of a launch of the artifact itself; the options that a
+kernel was made with."""
 
 from __future__ import annotations
+
+import inspect
 
 from triton_runner import _core
 from triton_runner._base.errors import fail
@@ -26,6 +28,18 @@ def bind(function, args, kwargs) -> dict:
             f"its parameters: {', '.join(function.arg_names)}",
         )
     return dict(bound.arguments)
+
+
+def own_options(function) -> dict:
+    """The options of triton.jit that made a kernel."""
+    from triton.runtime.jit import JITFunction  # with Triton, which artifacts do without
+
+    kept = {
+        name: getattr(function, name)
+        for name in inspect.signature(JITFunction.__init__).parameters
+        if name not in ("self", "fn", "repr") and hasattr(function, name)
+    }
+    return {**kept, "repr": getattr(function, "_repr", function.repr)}
 
 
 def name_values(kernel, is_native: bool, args, kwargs) -> list:

@@ -1,5 +1,5 @@
-"""Loads PTX, AMDGCN and machine code on the CPU: an artifact, or the code that Triton compiled for a launch,
-becomes a kernel of the SIMT engine."""
+"""PTX, AMDGCN and machine code on the CPU: an artifact, or the code that Triton compiled for a launch, as a
+kernel of the SIMT engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
 
 def contracts(metadata: dict) -> bool:
-    """Returns whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
+    """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
     fmad = _settings.current().fmad
     return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
 

@@ -48,8 +48,8 @@ _COMPILERS_FENCE = (
 
 
 def looks(check: str, level: str) -> bool:
-    """Returns whether a check runs at a level. Machine code computes what the PTX does, which was checked:
-    its control words are all that it adds."""
+    """Whether a check runs at a level. Machine code computes what the PTX does, which was checked: its
+    control words are all that it adds."""
     if level == "cubin":
         return check == "hazard"
     return _settings.looks(check, level)
@@ -120,7 +120,7 @@ class Judging:
 
     @property
     def _least(self) -> int:
-        """Returns how many runs there are if nothing is found."""
+        """How many runs there are if nothing is found."""
         return sum(2 + len(_SEEDS) + (level != "ttir") * len(_TIMINGS) for level in self.levels)
 
     def run(self, level: str, how: str = "", **settings) -> Outcome | None:
@@ -155,8 +155,8 @@ class Judging:
         return None
 
     def _grades(self, level: str, how: str) -> bool:
-        """Returns whether experiments that say how much a finding matters can still change the verdict. Those
-        that are left out are named in it."""
+        """Whether experiments that say how much a finding matters can still change the verdict. Those that
+        are left out are named in it."""
         if self.findings.strict or not self.findings.is_decided():
             return True
         left_out = NotRun(level, how, "the launch is wrong already; --strict runs all experiments")
@@ -237,7 +237,7 @@ class Judging:
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else why)
 
     def _is_exact_above(self) -> bool:
-        """Returns whether check="overflow" ran at a level of Triton's IR and reported nothing there."""
+        """Whether check="overflow" ran at a level of Triton's IR and reported nothing there."""
         above = set(MLIR) & set(self.plain)
         return bool(above) and not any(f.check == "overflow" and above & set(f.levels) for f in self.findings)
 
@@ -362,7 +362,7 @@ class Judging:
             dict(run.arrays)
 
     def _is_tail(self, name: str, above: Outcome) -> bool:
-        """Returns whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
+        """Whether PTX agrees with the level above if TMA stores end at the end of the tensor."""
         if ".bulk.tensor" not in self.launch.texts["ptx"]:
             return False
         run = self.run("ptx", "stores of TMA that end with the tensor", exact_tails=True)
@@ -407,8 +407,7 @@ class Judging:
 
 
 def _ends_numbers(above: Outcome, below: Outcome) -> bool:
-    """Returns whether an output holds a NaN or an infinity after one run, and a number there after
-    another."""
+    """Whether an output holds a NaN or an infinity after one run, and a number there after another."""
     return any(
         (numpy.isfinite(x) & ~numpy.isfinite(y)).any()
         for pair in above.pairs(below).values()

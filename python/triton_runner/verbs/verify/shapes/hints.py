@@ -1,5 +1,4 @@
-"""Finds tricks by which a program looks right or fast without being it: what no right function needs to
-do."""
+"""Tricks by which a program looks right or fast without being it: what no right function needs to do."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class Names:
         self._clocks, self._comparisons = _look(_CLOCKS), _look(_COMPARISONS)
 
     def replaced(self) -> list[Hint]:
-        """Returns hints about names that mean something else now."""
+        """Those that are others now."""
         hints = []
         for kind, before, places in (
             ("clock", self._clocks, _CLOCKS), ("comparison", self._comparisons, _COMPARISONS),
@@ -62,8 +61,8 @@ class Names:
 
 
 def _is_ours(value) -> bool:
-    """Returns whether code of this package, or of the libraries themselves, is in a name: torch.compile
-    replaces some."""
+    """Whether code of this package, or of the libraries themselves, is in a name: torch.compile replaces
+    some."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     code = getattr(value, "__code__", None)
     file = code.co_filename if code is not None else getattr(module, "__file__", None) or ""
@@ -97,14 +96,14 @@ def of_usual(calling: Calling, case: Case, outcome: Outcome) -> list[Hint]:
 
 
 def _shares_too(calling: Calling, case: Case, path: str) -> bool:
-    """Returns whether the reference returns the memory of an argument too."""
+    """Whether the reference returns the memory of an argument too."""
     if calling.reference is None:
         return False
     return path in calling.reference_ran(case).shared
 
 
 def _is_idle(calling: Calling, case: Case, results: dict) -> bool:
-    """Returns whether the results are the same without what the kernels do."""
+    """Whether the results are the same without what the kernels do."""
     again = calling.without_kernels(case)
     if again is None or again.keys() != results.keys():
         return False
