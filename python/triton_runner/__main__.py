@@ -1,4 +1,4 @@
-"""python -m triton_runner: the command line."""
+"""`python -m triton_runner` is the command line (_cli)."""
 
 from triton_runner._cli import main
 

@@ -18,7 +18,7 @@ PACKAGE = "triton-utlx"
 
 
 def available() -> bool:
-    """Whether kernels written in TLX can be compiled here."""
+    """Returns whether kernels written in TLX can be compiled here."""
     try:
         _plugin()
     except ValueError:

@@ -1,4 +1,5 @@
-// Formatting of diagnostics, and the search for the place and the names they speak of.
+// Writes diagnostics as text ("kernel.ttir:3:7: error: ..."), and finds the line and column of an offset and
+// the names that are nearest to one that nobody knows.
 #include <triton_runner/base/diagnostic.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// From an artifact's description to what the GPU's launch path takes.
+// Turns an artifact's description and its metadata into what the GPU's launch path takes: hidden parameters,
+// scratch memory, tensor descriptors.
 #include "code.h"
 
 #include <triton_runner/base/try.h>

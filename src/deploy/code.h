@@ -1,4 +1,5 @@
-// Code of a kernel with what its metadata and its index say of it, and what makes a kernel of it.
+// Code is a kernel's code with what its metadata and its index say of it; load_on_gpu() makes a kernel of it,
+// and on_cpu.cpp does so for the engines.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// Packages: what an index may say, which variant a launch takes, and launches on the fake CUDA and the CPU.
+// Tests packages: what an index may say, which variant a launch takes, and launches on the fake CUDA and the
+// CPU.
 #include <triton_runner/deploy/deploy.h>
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Devices and their memory.
+// Implements Device::gpu() and the memory of a Device (Buffer: allocating, writing, reading). Device::cpu()
+// is in on_cpu.cpp.
 #include <cstdlib>
 #include <cstring>
 

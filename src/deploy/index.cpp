@@ -1,4 +1,4 @@
-// Reading index.json: every field by name, every error with its path in the file.
+// Reads index.json: every field by name, and every error with its path in the file.
 #include "index.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// index.json of a folder of kernels, as plain data. The file is input like any other: whatever it says is
-// checked before it is used.
+// Index holds the index.json of a folder of kernels as plain data. The file is input like any other: whatever
+// it says is checked before it is used.
 #pragma once
 #include <string>
 #include <utility>

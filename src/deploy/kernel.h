@@ -1,4 +1,5 @@
-// A kernel as launches see it: of a package (packaged.cpp) or of a single artifact (single.cpp).
+// Declares a kernel as launches see it, wherever it comes from: a package (packaged.cpp) or a single artifact
+// (single.cpp).
 #pragma once
 #include <memory>
 #include <span>

@@ -1,5 +1,5 @@
-// Kernels on the engines of the CPU. A file of its own: a program that never names Device::cpu() links no
-// engine.
+// Loads kernels on the engines of the CPU. It is a file of its own, so that a program that never names
+// Device::cpu() links no engine.
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>

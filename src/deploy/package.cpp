@@ -1,4 +1,5 @@
-// Packages, and the launches of kernels from whichever source.
+// Implements Package and Kernel of deploy.h: opens a folder, lists its kernels, launches one. Which variant a
+// launch takes is decided in packaged.cpp.
 #include "kernel.h"
 
 #include <triton_runner/base/try.h>

@@ -1,4 +1,5 @@
-// A kernel of a package: which variants run on a device, and which of them a launch takes.
+// Chooses among the variants of a package's kernel: which of them run on a device, and which one a launch
+// takes.
 //
 // A variant fits if each argument has its parameter's type, is a multiple of 16 where the variant was
 // compiled for that, and equals what was compiled in. The variants are tried in one order, so that the same

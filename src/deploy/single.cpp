@@ -1,5 +1,5 @@
-// A kernel of a single artifact. Which of a launch's values its parameters take, and as what types, is
-// settled from the values themselves (launch/settle.h), once for each way in which they look.
+// Loads a kernel of a single artifact. Which of a launch's values its parameters take, and as what types, is
+// settled from the values themselves (launch/settle.h), once for each combination of their kinds.
 #include <algorithm>
 #include <mutex>
 #include <numeric>

@@ -1,4 +1,5 @@
-// Values of C++ against parameters of a kernel, and the launch itself.
+// Checks the C++ values of a call against the parameters of a kernel (misfit) and launches it with them
+// (run).
 #include <bit>
 #include <cstdio>
 

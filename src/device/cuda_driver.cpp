@@ -1,4 +1,5 @@
-// CUDA behind the Driver seam: each method is the library's calls in order, every result checked.
+// Implements the Driver interface for CUDA: each method makes the library's calls in order and checks every
+// result. Methods that HIP has alike are in driver_methods.inc.
 #include <atomic>
 #include <map>
 #include <mutex>

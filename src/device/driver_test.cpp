@@ -1,4 +1,5 @@
-// The CUDA and HIP drivers over fake tables.
+// Tests the CUDA and HIP drivers over fake tables of functions: which calls they make, and what they say when
+// one fails.
 #include <algorithm>
 
 #include <triton_runner/device/driver.h>

@@ -1,5 +1,5 @@
-// HIP behind the Driver seam. Written against HIP 6's interface and tested against a fake table only: nobody
-// has run it on AMD hardware yet.
+// Implements the Driver interface for HIP. It is written against HIP 6 and tested against a fake table only:
+// nobody has run it on AMD hardware yet.
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/device/driver.h>

@@ -1,4 +1,4 @@
-// dlopen, and the wording of what a driver library answers.
+// Opens a driver library with dlopen, finds its functions, and words the errors that its calls return.
 #include "library.h"
 
 #include <dlfcn.h>

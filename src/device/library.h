@@ -1,4 +1,5 @@
-// Opens driver libraries and finds their functions; the errors of their calls.
+// Opens driver libraries, finds their functions, and words the errors of their calls: shared by
+// cuda_driver.cpp and hip_driver.cpp.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// The checks of tensor_map.h.
+// Implements check_tensor_map(): each rule of the TMA unit with a message that names the field which breaks
+// it.
 #include "tensor_map.h"
 
 namespace triton_runner::device {

@@ -1,4 +1,4 @@
-// Memory lookup and the worker threads.
+// Tests the lookup of addresses in memory, and the worker threads.
 #include "test.h"
 
 #include <triton_runner/base/diagnostic.h>

@@ -1,4 +1,4 @@
-// Sites of out-of-bounds accesses, kept so that the order of the workers does not show.
+// Keeps the sites of out-of-bounds accesses in an order that does not depend on which worker came first.
 #include <triton_runner/exec/faults.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Arguments and grids against what a kernel takes, and the texts of its faults.
+// Checks the arguments and the grid of a launch against a kernel's parameters, and words traps and launch
+// errors.
 #include <triton_runner/base/look_up.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/numbers.h>

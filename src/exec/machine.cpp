@@ -1,4 +1,5 @@
-// How much memory there is for this process.
+// usable_memory() tells how many bytes of memory this process may use: the machine's, or what its control
+// group allows.
 #include <triton_runner/exec/memory.h>
 
 #include <unistd.h>

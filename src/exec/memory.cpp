@@ -1,4 +1,5 @@
-// The sorted allocations of a launch, and those that its resolve function adds.
+// Memory finds the allocation that an address lies in: among the sorted ones of a launch, else by its resolve
+// function.
 #include <triton_runner/exec/memory.h>
 
 #include <algorithm>

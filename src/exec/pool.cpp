@@ -1,5 +1,5 @@
-// Pinned worker threads. The pool is made at the first launch that wants more than one worker; a forked
-// child, which has none of its parent's threads, makes its own.
+// Keeps the pinned worker threads. The pool is made at the first launch that wants more than one worker; a
+// forked child, which has none of its parent's threads, makes its own.
 #include <triton_runner/exec/pool.h>
 
 #include <pthread.h>

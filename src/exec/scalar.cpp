@@ -1,3 +1,4 @@
+// Implements scalar.h: which values a parameter's type takes, and the bits that are passed for them.
 #include <triton_runner/exec/scalar.h>
 
 #include <bit>

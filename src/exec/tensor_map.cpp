@@ -1,4 +1,5 @@
-// A fixed structure with a magic number in front.
+// Implements tensor_map.h: a fixed structure with a magic number in front, and the checks of a box and of its
+// elements.
 #include <triton_runner/exec/tensor_map.h>
 
 #include <algorithm>

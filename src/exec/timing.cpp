@@ -1,4 +1,4 @@
-// Timing, its places, and launches at both ends of it.
+// Reads the setting `timing`, and runs a launch of check="race" at both ends of it (timing.h).
 #include <triton_runner/exec/timing.h>
 
 #include <charconv>

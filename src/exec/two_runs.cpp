@@ -1,4 +1,5 @@
-// Two launches from the same memory: what the first leaves, kept by pages.
+// Implements TwoRuns: keeps what the first launch leaves page by page, and finds the first page that the
+// second has otherwise.
 #include <triton_runner/exec/two_runs.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Pages that are read-only until somebody writes to them, and the handler of the fault that he gets.
+// Implements UndoLog: makes pages read-only until somebody writes to them, and handles the fault of that
+// first write.
 #include <triton_runner/exec/undo.h>
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// Memory that is put back, page by page.
+// Tests that memory is put back, page by page, by one log and by several that hold the same memory.
 #include "test.h"
 
 #include <triton_runner/exec/undo.h>

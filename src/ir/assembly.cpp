@@ -1,4 +1,5 @@
-// Compiles the table's assembly column, once, on first use.
+// Compiles the assembly column of the op table (the language of assembly.h) into pieces that parser and
+// printer run: once, on first use.
 #include "assembly.h"
 
 #include <cassert>

@@ -1,6 +1,6 @@
-// The syntaxes that the assembly column cannot describe: each is a pair, what the parser does and what the
-// printer does. Here modules, functions, constants, selects, and the table of all; control flow is in
-// custom_control.cpp.
+// Parses and prints the syntaxes that the assembly column cannot describe: each is a pair, what the parser
+// does and what the printer does. Here are modules, functions, constants, selects, and the table of all;
+// control flow is in custom_control.cpp.
 #include "custom.h"
 
 namespace triton_runner::ir {

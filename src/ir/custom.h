@@ -1,4 +1,5 @@
-// The parsers and printers of custom syntaxes, a pair a name in the assembly column: see custom.cpp.
+// Declares the parsers and printers of custom syntaxes: a pair for each name that the assembly column uses
+// (custom.cpp, custom_control.cpp).
 #pragma once
 #include "parser.h"
 #include "printer.h"

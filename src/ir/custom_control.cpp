@@ -1,4 +1,5 @@
-// Custom syntaxes of control flow: scf, branches, switches, warp specialisation and its barriers.
+// Parses and prints the custom syntaxes of control flow: scf, branches, switches, warp specialisation and its
+// barriers. Those of modules, functions and constants are in custom.cpp.
 #include "custom.h"
 
 namespace triton_runner::ir {

@@ -1,3 +1,5 @@
+// Implements edit.h: edits that keep a module valid and mark the text around them as no longer the source's.
+// Those that add an operand, result, argument or parameter are in edit_grow.cpp.
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/walk.h>
 

@@ -1,4 +1,5 @@
-// Edits that make something longer: one more argument of a block, parameter of a function, operand, result.
+// Implements the edits that make something longer: one more argument of a block, parameter of a function,
+// operand or result. Other edits are in edit.cpp.
 #include <algorithm>
 
 #include <triton_runner/ir/edit.h>

@@ -1,4 +1,4 @@
-// Floats of every format that Triton's IR names, between bits, doubles and MLIR's decimal spelling.
+// Converts floats of every format that Triton's IR names between bits, doubles and MLIR's decimal spelling.
 #include <cmath>
 #include <cstdio>
 #include <cstring>

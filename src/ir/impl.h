@@ -1,4 +1,5 @@
-// The parts that a Module owns: its source, the arena of its graph, and the interning tables.
+// Declares the parts that a Module owns (its source, the arena of its graph, the interning tables), and what
+// the files of this folder share: formats of floats, the writer of types and attributes.
 #pragma once
 #include <set>
 #include <string>

@@ -1,4 +1,5 @@
-// The module's own parts: interning, lookups, and the small accessors of the graph.
+// Implements Module and the accessors of its graph: interning of types, attributes and locations, and
+// lookups.
 
 #include "impl.h"
 

@@ -1,4 +1,4 @@
-// The op table, expanded from ops.def, and a perfect-enough hash from names to rows.
+// Expands ops.def into tables, and finds the row of a name by a hash.
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ir/op_table.h>
 

@@ -1,4 +1,6 @@
-// Ops in the syntax that the assembly column of ops.def describes.
+// Parses ops in the syntax that the assembly column of ops.def describes: it runs the pieces that
+// assembly.cpp compiled. What all ops have in common (results, operands, the generic form) is in
+// parse_ops.cpp.
 #include <algorithm>
 
 #include "parser.h"

@@ -1,4 +1,4 @@
-// Attributes and dictionaries of the text.
+// Parses attributes and dictionaries. Those of many numbers are in parse_dense.cpp.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -32,7 +32,7 @@ const KeptAttr* kept_as_text(std::string_view name) {
   return nullptr;
 }
 
-// Whether a bare word is a type: f32, index, none, i8, si8, ui8.
+// Returns whether a bare word is a type: f32, index, none, i8, si8, ui8.
 bool names_type(std::string_view word) {
   FloatKind kind;
   if (float_kind(word, kind) || word == "index" || word == "none") return true;

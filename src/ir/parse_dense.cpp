@@ -1,4 +1,4 @@
-// Attributes that hold many numbers: dense<...> and array<...>.
+// Parses attributes that hold many numbers: dense<...> and array<...>.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Locations of the text: aliases are used before they are defined, and nearly all are aliases.
+// Parses locations. Nearly all are aliases, which the text uses before it defines them: they are resolved at
+// its end.
 #include <unordered_map>
 
 #include "parser.h"

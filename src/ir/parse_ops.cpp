@@ -1,4 +1,5 @@
-// Ops of the text: their operands and types, the generic form, and the op that comes of it.
+// Parses ops: their operands and types, the generic form, and the op that is made of them. The syntax of an
+// op with a row is in parse_assembly.cpp, that of an op without one in parse_unknown.cpp.
 #include <algorithm>
 
 #include "parser.h"
@@ -113,7 +114,7 @@ void Parser::generic(OpState& s) {
   if (!failed() && s.kind != OpKind::kUnknown) assign_groups(s);
 }
 
-// Which operands belong to which group: as operandSegmentSizes says, or as the counts allow.
+// Assigns the operands to their groups: as operandSegmentSizes says, or as the counts allow.
 void Parser::assign_groups(OpState& s) {
   const auto& groups = op_syntax(s.kind).groups;
   size_t count = operands_.size() - s.operands_base;

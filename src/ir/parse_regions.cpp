@@ -1,4 +1,4 @@
-// Regions and blocks of the text.
+// Parses regions, blocks, their labels and arguments, and the successors that branches name.
 
 #include "parser.h"
 

@@ -1,4 +1,4 @@
-// Types of the text.
+// Parses types: scalars, pointers, tensors, memdescs, descriptors, functions, and those of dialects.
 #include <charconv>
 
 #include "parser.h"

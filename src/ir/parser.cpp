@@ -1,4 +1,5 @@
-// The parser's ground: text primitives, diagnostics, names of values, and the top level of a file.
+// Implements what all parts of the parser use (text primitives, diagnostics, names of values), and parses the
+// top level of a file.
 #include "parser.h"
 
 #include <algorithm>

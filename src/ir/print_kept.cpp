@@ -1,4 +1,5 @@
-// Printing a module of which parts were edited: everything else keeps the text that it was read from.
+// Prints a module of which parts were edited: everything else keeps the text that it was read from.
+// printer.cpp writes the edited parts.
 #include <functional>
 
 #include "parser.h"

@@ -1,4 +1,5 @@
-// Ops as they are written: by the assembly column of ops.def, in MLIR's generic form, or with their own text.
+// Prints ops from the graph: by the assembly column of ops.def, in MLIR's generic form, or by their custom
+// syntax. Types, attributes and locations are in text_writer.cpp.
 #include "printer.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The printer of ops: from the graph alone, or with the source's own text wherever nothing was edited.
+// Declares the printer of ops: from the graph alone, or with the source's own text wherever nothing was
+// edited (print_kept.cpp).
 #pragma once
 #include <string>
 #include <unordered_map>

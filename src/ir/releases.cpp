@@ -1,5 +1,5 @@
-// The tables of releases and of other distributions, expanded from releases.def: a release starts as the one before it, a
-// distribution as the release that it left.
+// Expands releases.def into the tables of releases and of other distributions: a release starts as the one
+// before it, a distribution as the release that it left.
 #include <triton_runner/ir/releases.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Implements text.h by the printers: types, attributes, locations, values and ops as text, and an op's line.
 #include <triton_runner/ir/text.h>
 
 #include "printer.h"

@@ -1,4 +1,4 @@
-// Types, attributes and locations as text.
+// Writes types, attributes and locations as text.
 #include <cstdio>
 
 #include "impl.h"

@@ -1,5 +1,5 @@
-// Translating a module: ops are replaced first, then types and attributes, then each op gets the name and the
-// text that the release has for it.
+// Translates a module to another release: first ops are replaced (translate_ops.cpp), then types and
+// attributes (translate_types.cpp), and then each op gets the name and the text that the release has for it.
 #include "translate.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::optional<bool> own_answer(Release of, std::string_view name) {
   return other->adds(name);
 }
 
-// Whether a release or a distribution has an op, by any name.
+// Returns whether a release or a distribution has an op, by any name.
 bool has(Release of, OpKind kind) {
   if (kind == OpKind::kUnknown) return true;  // what we do not know we do not judge
   const OpInfo& row = op_info(kind);
@@ -33,7 +33,7 @@ bool has(Release of, OpKind kind) {
          });
 }
 
-// Whether it prints the op by the name that the op has in this text.
+// Returns whether it prints the op by the name that the op has in this text.
 bool prints(Release of, const Op& op) {
   if (op.kind == OpKind::kUnknown) return true;
   if (auto own = own_answer(of, op.name)) return *own;

@@ -1,5 +1,5 @@
-// The state of a translation, which its two parts share: the types and attributes for the release that will read the
-// module, and notes on the changes.
+// Declares the state of a translation, which its parts share: the types and attributes for the release that
+// will read the module, and notes on the changes. What others call is internal/translate.h.
 #pragma once
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
-// Ops that a release has in another form: views of shared memory, descriptors that kernels are given,
-// barriers, and the broadcast that changes its layout.
+// Replaces ops that a release has in another form: views of shared memory, descriptors that kernels are
+// given, barriers, and the broadcast that changes its layout.
 #include <algorithm>
 
 #include <triton_runner/ir/edit.h>

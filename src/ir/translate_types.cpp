@@ -1,5 +1,5 @@
-// Types and attributes in the spelling of another release: dialect prefixes, encodings of shared memory,
-// memdescs and tensor descriptors.
+// Rewrites types and attributes in the spelling of another release: dialect prefixes, encodings of shared
+// memory, memdescs and tensor descriptors.
 #include <algorithm>
 
 #include "translate.h"

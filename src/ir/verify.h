@@ -1,4 +1,5 @@
-// The verifier knows this of an op by itself, without what is around it.
+// shape_fault() says what is wrong with an op by itself, without what is around it; verify.cpp checks what is
+// around it.
 #pragma once
 #include <string>
 

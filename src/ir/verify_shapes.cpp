@@ -1,5 +1,5 @@
-// The shapes and element types that each op relates: shape_x for the rows of ops.def that say SHAPE(x), and the rules
-// that follow from effects. The engines index by them without looking again.
+// Checks the shapes and element types that each op relates: shape_x for the rows of ops.def that say
+// SHAPE(x), and the rules that follow from effects. The engines index by them without looking again.
 #include "verify.h"
 
 #include <algorithm>

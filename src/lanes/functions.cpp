@@ -1,4 +1,5 @@
-// The tables of every instruction set, and what is asked of a type.
+// Finds a function over lanes in the table of the instruction set at hand, and answers what is asked of a
+// type.
 #include <triton_runner/lanes/functions.h>
 
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// cvt.rs over lanes: packs of two or four, whose random bits are one word. Which of them each operand of four has is the ISA's
-// text.
+// Finds the function of cvt.rs for a type: packs of two or four values, whose random bits are one word. Which
+// of these bits each operand of four gets is as the ISA's text says.
 #include <triton_runner/lanes/stochastic.h>
 
 #include <cstdint>

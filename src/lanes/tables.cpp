@@ -1,4 +1,5 @@
-// From an instruction set to that copy of the engine's loops.
+// simd_tables() gives the copy of the engine's loops (tables.h) that was compiled for the instruction set in
+// force.
 #include <triton_runner/lanes/tables.h>
 
 namespace triton_runner::lanes {

@@ -1,5 +1,5 @@
-// Loading a GPU kernel and launching it: what can be refused with a clear sentence is refused before the
-// driver sees it.
+// Loads a GPU kernel and launches it: what can be refused with a clear sentence is refused before the driver
+// sees it.
 #include <triton_runner/base/try.h>
 #include <triton_runner/launch/gpu_kernel.h>
 

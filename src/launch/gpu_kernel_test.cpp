@@ -1,4 +1,5 @@
-// GPU kernels over the fake CUDA: packing, hidden parameters, what is refused before the driver sees it.
+// Tests GPU kernels over the fake CUDA: packing, hidden parameters, what is refused before the driver sees
+// it.
 #include <bit>
 #include <cstring>
 #include <thread>

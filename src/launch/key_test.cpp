@@ -1,4 +1,4 @@
-// Keys of launches: what of a value counts for which parameter.
+// Tests keys of launches: which properties of a value count for which parameter.
 #include <triton_runner/launch/key.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Packing of arguments into a launch's parameter buffer.
+// Packs arguments into a launch's parameter buffer, by a plan that make_plan() makes at load.
 #include "pack.h"
 
 #include <cstring>

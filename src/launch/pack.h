@@ -1,5 +1,5 @@
-// Arguments as the driver takes them: a pointer to each parameter's bytes. What a parameter needs is decided
-// once, at load (the plan); a launch only writes numbers into a buffer.
+// Packed holds the arguments of a launch as the driver takes them: a pointer to each parameter's bytes. What
+// a parameter needs is decided once, at load (Plan); a launch only writes numbers into a buffer.
 #pragma once
 #include <span>
 #include <vector>
@@ -29,7 +29,7 @@ struct Plan {
 
 base::Result<Plan> make_plan(const GpuKernelSpec& spec);
 
-// Whether a value is one word, and that word: floats are given as doubles.
+// Returns whether a value is one word, and that word: floats are given as doubles.
 inline bool is_word(const PlanEntry& entry) { return entry.form <= Form::kFloat; }
 inline uint64_t word_of(const PlanEntry& entry, uint64_t bits) {
   return entry.form == Form::kFloat ? exec::float_bits(entry.type, bits) : bits;

@@ -1,5 +1,5 @@
-// Values against parameters. Descriptors take several parameters each, so that where a value's parameters
-// begin depends on those before it; a walk over the values finds it out.
+// Implements settle(). A descriptor takes several parameters, so that where a value's parameters begin
+// depends on the values before it; a walk over the values finds it out.
 #include <triton_runner/base/try.h>
 #include <triton_runner/launch/settle.h>
 
@@ -57,7 +57,7 @@ bool in_pieces(const Interface& a, size_t at) {
   return !a.descriptors_as_maps && !(at < a.params.size() && is_descriptor(a.params[at].type));
 }
 
-// How many of the artifact's parameters a value takes from parameter `at` on.
+// Returns how many of the artifact's parameters a value takes from parameter `at` on.
 base::Result<size_t> places(const Interface& a, const Value& value, size_t at) {
   if (value.shape.kind != ValueKind::kDescriptor) return size_t{1};
   const size_t rank = value.shape.rank;

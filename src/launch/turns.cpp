@@ -1,4 +1,4 @@
-// The queue of threads that wait for their turn to launch.
+// Implements Turns: the queue of threads that wait for their turn to launch.
 #include <triton_runner/launch/turns.h>
 
 #include <utility>

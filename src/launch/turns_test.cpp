@@ -1,4 +1,4 @@
-// Threads that launch in turns, with a mutex in place of Python's lock.
+// Tests threads that launch in turns, with a mutex in place of Python's lock.
 #include <triton_runner/launch/turns.h>
 
 #include <barrier>

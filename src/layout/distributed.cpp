@@ -1,4 +1,5 @@
-// Tiles of distributed encodings: which register of which lane of which warp holds an element.
+// Makes the tiles of distributed encodings: which register of which lane of which warp holds an element.
+// Those of shared and tensor memory are in memory.cpp.
 #include <algorithm>
 
 #include "tiles.h"

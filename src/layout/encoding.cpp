@@ -1,4 +1,5 @@
-// From an encoding and a shape to a linear layout: a tile of each kind, repeated until the shape is full.
+// Makes a linear layout of an encoding and a shape: a tile of the encoding's kind (tiles.h), repeated until
+// the shape is full.
 #include <triton_runner/base/try.h>
 #include <triton_runner/layout/encoding.h>
 

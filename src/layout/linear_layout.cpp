@@ -1,4 +1,4 @@
-// Linear layouts as lists of basis images; inversion is Gaussian elimination over GF(2).
+// Implements LinearLayout as lists of basis images; inversion is Gaussian elimination over GF(2).
 #include <triton_runner/layout/linear_layout.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Tiles of memory encodings: at which offset of shared memory,
-// or row and column of tensor memory, an element lies.
+// Makes the tiles of memory encodings: at which offset of shared memory, or row and column of tensor memory,
+// an element lies. Those of registers are in distributed.cpp.
 #include <algorithm>
 
 #include "tiles.h"

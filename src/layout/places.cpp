@@ -1,4 +1,5 @@
-// Tables of places: a layout walked over all of its inputs, and the banks of a warp's accesses.
+// Makes the tables of places.h: walks a layout over all of its inputs, and counts the banks of a warp's
+// accesses.
 #include <triton_runner/base/try.h>
 #include <triton_runner/layout/places.h>
 

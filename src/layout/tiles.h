@@ -1,4 +1,5 @@
-// The repeating tile of each kind of encoding, within one block: encoding.cpp fills shapes with them.
+// Declares the repeating tile of each kind of encoding, within one block: encoding.cpp fills shapes with
+// them.
 #pragma once
 #include <span>
 

@@ -16,8 +16,8 @@ bool one_of(int64_t value, std::initializer_list<int64_t> known) {
   return std::find(known.begin(), known.end(), value) != known.end();
 }
 
-// Whether the lanes of a warp share the rows and columns of a matrix instruction: NVIDIA's hold 8 x 8 at least,
-// the 64 of AMD's hold no more than 64 of either.
+// Returns whether the lanes of a warp share the rows and columns of a matrix instruction: NVIDIA's hold 8 x 8
+// at least, the 64 of AMD's hold no more than 64 of either.
 bool instruction_fits(const Encoding& e) {
   const size_t first = e.version == 3 || e.kind == EncodingKind::kAmdMfma ? 0 : e.instr_shape.size() - 2;
   const int64_t m = e.instr_shape[first], n = e.instr_shape[first + 1];

@@ -1,4 +1,5 @@
-// The rules of exact.h. Exact values have 128 bits, which holds the product of two numbers that lack nothing.
+// Implements the rules of exact.h. Exact values have 128 bits, which holds the product of two numbers that
+// lack nothing.
 #include <triton_runner/machine/exact.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ bool none_wrapped(const Operation& o) {
   return std::ranges::all_of(o.in, [](const Integer& a) { return a.wraps == 0; });
 }
 
-// How often 2^width is missing from the result, which should be `value`.
+// Returns how often 2^width is missing from the result, which should be `value`.
 int64_t wraps(Wide value, const Integer& out) {
   const Wide missing = value - out.as_signed();
   const Wide times = missing >> out.width;

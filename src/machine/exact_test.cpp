@@ -1,4 +1,4 @@
-// Random operations on integers of 8 bits, beside the same on integers that do not wrap.
+// Tests random operations on integers of 8 bits beside the same operations on integers that do not wrap.
 #include <triton_runner/machine/exact.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// Taking units of a grid, and the trap that stays.
+// Implements Grid: how workers take units of a grid, and which trap stays.
 #include <triton_runner/machine/grid.h>
 
 #include <algorithm>

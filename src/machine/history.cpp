@@ -1,5 +1,6 @@
-// Pages of a history that were not touched lately, packed. A cell is six numbers, of which most cells have one or two; and
-// where a warp or a program has gone through memory in order, numbers are equal or rise by one every few cells:
+// Packs the pages of a history that were not touched lately. A cell is six numbers, of which most cells have
+// one or two; and where a warp or a program has gone through memory in order, numbers are equal or rise by
+// one every few cells:
 //
 //   64 cells of two warps that stored 4 bytes a thread: writer 7*32 .. 7*32+31, 8*32 .. 8*32+31; changer: the same; no others
 //   mask of planes: writer, and changer as writer | run of 32, up every cell: 7*32 | run of 32, up every cell: 8*32
@@ -22,7 +23,7 @@ constexpr uint32_t kSameChanger = 1u << kPlanes;  // of the mask
 constexpr uint32_t kEach = 1u << 31, kBits = 11;  // of a run
 constexpr size_t kShortest = 3;                   // cells of a run that is none of kEach
 
-// How many cells from `first` on are equal or rise, and (step) every how many.
+// Returns how many cells from `first` on are equal or rise, and (step) every how many.
 size_t run_of(const std::vector<uint32_t>& plane, size_t first, size_t& step) {
   const uint32_t start = plane[first];
   size_t n = 1;

@@ -1,4 +1,5 @@
-// Defines what may be done to an mbarrier, and what is wrong with the rest.
+// Implements Mbarrier: the operations on its phase, arrivals and bytes, and the messages for what a barrier
+// does not allow.
 #include <triton_runner/machine/mbarrier.h>
 
 namespace triton_runner::machine {

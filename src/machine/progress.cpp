@@ -1,4 +1,5 @@
-// The rounds of workers that only spin, counted until they show that nobody ever does more.
+// Implements Progress: counts the rounds of workers that only spin until they show that nobody ever does
+// more.
 #include <triton_runner/machine/progress.h>
 
 #include <sched.h>

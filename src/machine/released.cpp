@@ -1,4 +1,4 @@
-// Clocks of atomics, shared by addresses.
+// Implements Released: finds, shares and joins the clocks of atomics by their addresses.
 #include <triton_runner/machine/released.h>
 
 #include <algorithm>

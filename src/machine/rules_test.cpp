@@ -1,4 +1,5 @@
-// The rules that both engines have from here: what races, what a wait covers, when barriers open, whose trap stays.
+// Tests the rules that both engines take from this folder: what races, what a wait covers, when barriers
+// open, whose trap stays.
 #include <triton_runner/machine/async_queue.h>
 #include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>
@@ -17,7 +18,7 @@ namespace {
 struct Memory {
   Cell cell;
   std::vector<Record> records = std::vector<Record>(1);
-  // Whether the access races with an earlier one.
+  // Returns whether the access races with an earlier one.
   bool races(const Agent& agent, Act act, bool changes) {
     records.push_back({agent.id, agent.time, act});
     return cell.touch(

@@ -1,4 +1,4 @@
-// Read-modify-write of elements: the rules of PTX's atom and red, which TMA's reductions have too.
+// Computes read-modify-write of elements by the rules of PTX's atom and red, which TMA's reductions have too.
 #include <triton_runner/machine/update.h>
 
 #include <bit>
@@ -107,7 +107,7 @@ using Floats = Operations<AtomicOp::kAdd, AtomicOp::kMin, AtomicOp::kMax>;
 using Integers = Operations<AtomicOp::kAdd, AtomicOp::kMin, AtomicOp::kMax, AtomicOp::kInc, AtomicOp::kDec,
                             AtomicOp::kAnd, AtomicOp::kOr, AtomicOp::kXor, AtomicOp::kExch>;
 
-// Those of `operation`, if it is one of kOps.
+// Returns the updates of `operation`, if it is one of kOps.
 template <class T, auto kShared, auto kGlobal, AtomicOp... kOps>
 Updates one_of(AtomicOp operation, Operations<kOps...>) {
   Updates found;

@@ -1,4 +1,4 @@
-// Reductions of TMA by type and operation; what they refuse.
+// Tests reductions of TMA by type and operation, and which of them are refused.
 #include <triton_runner/machine/update.h>
 
 #include <cstring>

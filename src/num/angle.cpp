@@ -1,4 +1,4 @@
-// Payne and Hanek's reduction of angles too large for a product in f64: x * 2/pi modulo 4 in 256-bit
+// Reduces angles that are too large for a product in f64 as Payne and Hanek do: x * 2/pi modulo 4 in 256-bit
 // integers.
 #include <bit>
 #include <cmath>

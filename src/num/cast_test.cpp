@@ -1,5 +1,5 @@
-// Casts of whole arrays on every instruction set against the scalar specification, exhaustively for 8- and
-// 16-bit types.
+// Tests casts of whole arrays on every instruction set against the scalar specification, exhaustively for 8-
+// and 16-bit types.
 #include <bit>
 #include <cstring>
 

@@ -1,6 +1,6 @@
-// A finite number is its sign, a mantissa of up to 128 bits and a power of two. Each operation gives its
-// result like that, exactly, except that what would not fit is one sticky bit at the low end: enough to round
-// any way.
+// Computes in integers, then rounds. A finite number is its sign, a mantissa of up to 128 bits and a power of
+// two. Each operation gives its result like that, exactly, except that what would not fit is one sticky bit
+// at the low end: enough to round any way.
 #include "directed.h"
 
 #include <algorithm>

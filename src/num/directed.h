@@ -1,5 +1,6 @@
-// Exactly rounded arithmetic in any direction, in integers: what the hardware gives under that rounding mode,
-// without touching its state. Operands that are no finite numbers, and zeros, give what IEEE 754 says.
+// Declares arithmetic that is exactly rounded in any direction, in integers: the hardware gives the same
+// under that rounding mode, whose state is not touched. Operands that are not finite, and zeros, give what
+// IEEE 754 says.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// From an Isa to that copy of the kernels.
+// Finds the copy of the kernels that was compiled for an Isa.
 #pragma once
 #include "simd/tables.h"
 

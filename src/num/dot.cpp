@@ -1,5 +1,6 @@
-// Packing for dots: operands of any type and strides become f32 (f64, i32) with b's rows contiguous; k goes
-// in blocks that keep the packed operands in cache, and c carries the chains from block to block.
+// Packs the operands of dots: those of any type and strides become f32 (f64, i32) with b's rows contiguous; k
+// goes in blocks that keep the packed operands in cache, and c carries the chains from block to block. The
+// products are in simd/dot.cpp.
 #include <triton_runner/num/dot.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The bf16 dots of mma="fast": which instructions the machine has for them, and the operands as they take
-// them, b in pairs of neighbours in k.
+// Chooses the instructions for the bf16 dots of mma="fast" (AMX or AVX512_BF16), and packs the operands as
+// they take them, b in pairs of neighbours in k.
 #include <algorithm>
 #include <bit>
 

@@ -1,5 +1,5 @@
-// Dots against a scalar chain of std::fma, bit for bit, for every shape of edge, operand type and stride
-// order.
+// Tests dots against a scalar chain of std::fma, bit for bit, for every shape of edge, operand type and
+// stride order.
 #include <triton_runner/num/dot.h>
 
 #include <bit>

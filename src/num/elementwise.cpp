@@ -1,4 +1,4 @@
-// Lookup of elementwise kernels, and their running with splat operands.
+// Finds elementwise kernels, and runs them with splat operands.
 #include <triton_runner/num/by_size.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/elementwise.h>

@@ -1,5 +1,5 @@
-// Elementwise arithmetic against scalar oracles that share no code with the kernels: 128-bit integers, f64
-// with one rounding, __float128 for fused multiply-adds.
+// Tests elementwise arithmetic against scalar oracles that share no code with the kernels: 128-bit integers,
+// f64 with one rounding, __float128 for fused multiply-adds.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,6 +1,6 @@
-// The functors behind the symbols of tt.extern_elementwise: CUDA's libdevice
-// (__nv_sinf, __nv_sin) and AMD's OCML (__ocml_sin_f32). One row a function;
-// the symbol's type suffix is checked against nothing: the op's types decide.
+// Finds the functor of a symbol of tt.extern_elementwise: CUDA's libdevice (__nv_sinf, __nv_sin) and AMD's
+// OCML (__ocml_sin_f32). One row a function; the type suffix of the symbol is not checked, because the op's
+// types decide. Functions that run one element at a time are in scalar.cpp.
 #include <algorithm>
 #include <array>
 #include <vector>

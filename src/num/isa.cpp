@@ -1,4 +1,4 @@
-// The choice of instruction set: what the machine has, unless a test or a user forces a lesser one.
+// Chooses the instruction set: the best that the machine has, unless a test or a user forces a lesser one.
 #include <triton_runner/num/types.h>
 
 #if defined(__x86_64__)

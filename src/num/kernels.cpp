@@ -1,4 +1,5 @@
-// Movement: the parts that are a few memcpy calls, and the way to the instruction set's copy of the others.
+// Implements kernels.h: the movements that are a few memcpy calls; all others call the instruction set's copy
+// (simd/move.cpp).
 #include <triton_runner/num/kernels.h>
 
 #include <cstring>

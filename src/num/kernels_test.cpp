@@ -1,4 +1,4 @@
-// Movement kernels against their one-line definitions.
+// Tests the movement kernels against their one-line definitions.
 #include <triton_runner/num/kernels.h>
 
 #include <algorithm>

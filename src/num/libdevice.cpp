@@ -1,5 +1,5 @@
-// libdevice's rarer functions, one element at a time in f64 (or exact integers): the same on every
-// instruction set.
+// Computes libdevice's rarer functions, one element at a time in f64 (or exact integers): the same on every
+// instruction set. Those of ScalarFunction (scalar.h) are in scalar.cpp.
 #include <algorithm>
 #include <bit>
 #include <cmath>

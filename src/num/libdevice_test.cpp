@@ -1,5 +1,5 @@
-// libdevice's rarer functions: inverses against what they invert, integers against small examples worked by
-// hand.
+// Tests libdevice's rarer functions: inverses against what they invert, integers against small examples
+// worked by hand.
 
 #include "test_data.h"
 

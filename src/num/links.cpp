@@ -1,4 +1,4 @@
-// Linked ops in the current instruction set.
+// Runs linked ops (links.h) by the loops of the current instruction set.
 #include <triton_runner/num/links.h>
 
 #include <triton_runner/num/elementwise.h>

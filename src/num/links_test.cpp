@@ -1,4 +1,4 @@
-// Linked ops against the kernels of the ops one by one.
+// Tests linked ops against the kernels of the ops one by one.
 #include <triton_runner/num/links.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The math functions: the same bits on every instruction set, and their errors in ulp against long double
-// below the bounds that doc/internals/numerics.md states. `NUM_PRINT_ERRORS=1 num_test math` prints them.
+// Tests the math functions: the same bits on every instruction set, and their errors in ulp against long
+// double below the bounds that doc/internals/numerics.md states. `NUM_PRINT_ERRORS=1 num_test math` prints
+// them.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The table of tensor-core models, and what surrounds the kernels of simd/mma.cpp: blocks of k one after the
-// other, infinities and NaNs, scale factors of groups.
+// Has the table of tensor-core models, and does what surrounds the kernels of simd/mma.cpp: blocks of k one
+// after the other, infinities and NaNs, scale factors of groups.
 #include <triton_runner/num/mfma.h>
 #include <triton_runner/num/mma.h>
 
@@ -377,7 +377,7 @@ void set_step(MmaStep& s, const MmaPlan& plan, const MmaRows& a, const MmaColumn
   s.row_scale = s.column_scale = nullptr;
 }
 
-// Whether the products are such that ordinary sums stay so.
+// Returns whether the products are such that ordinary sums stay so.
 bool is_narrow(const MmaRows& a, const MmaColumns& b) {
   return a.min_exponent + b.min_exponent >= kMmaLowest && a.max_exponent + b.max_exponent <= kMmaHighest;
 }

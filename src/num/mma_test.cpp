@@ -1,5 +1,5 @@
-// The models of mma.h against a slow one that computes in 128-bit integers term by term, on every instruction
-// set, bit for bit.
+// Tests the models of mma.h against a slow one that computes in 128-bit integers term by term, on every
+// instruction set, bit for bit.
 #include <triton_runner/num/mma.h>
 
 #include <bit>

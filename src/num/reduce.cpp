@@ -1,4 +1,4 @@
-// Lookup of reductions and scans in the current instruction set's table.
+// Finds reductions and scans in the current instruction set's table.
 #include <triton_runner/num/reduce.h>
 
 #include "dispatch.h"

@@ -1,5 +1,5 @@
-// Reductions and scans against the order that reduce.h states, written out as plain loops; argmax by its
-// definition.
+// Tests reductions and scans against the order that reduce.h states, written out as plain loops; argmax by
+// its definition.
 #include <triton_runner/num/reduce.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The table of functions that run one element at a time, and their formulas: in f64 for f32 (rounded once),
-// in long double where f64 needs more.
+// Has the table of functions that run one element at a time, and their formulas: in f64 for f32 (rounded
+// once), in long double where f64 needs more.
 #include <triton_runner/num/scalar.h>
 
 #include <math.h>  // jn, yn

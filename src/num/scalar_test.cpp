@@ -1,5 +1,5 @@
-// Functions that run one element at a time: directed rounding against the hardware under that rounding mode,
-// the others against values of mpmath.
+// Tests functions that run one element at a time: directed rounding against the hardware under that rounding
+// mode, the others against values of mpmath.
 #include <triton_runner/num/scalar.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Memory that a thread keeps for packing operands.
+// Scratch is memory that a thread keeps for packing operands, so that a dot does not allocate.
 #pragma once
 #include <cassert>
 #include <cstdint>

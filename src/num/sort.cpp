@@ -1,4 +1,4 @@
-// Lookup of the sorting stages of the current instruction set.
+// Finds the sorting stages of the current instruction set.
 #include <triton_runner/num/sort.h>
 
 #include <triton_runner/num/types.h>

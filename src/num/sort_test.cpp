@@ -1,4 +1,4 @@
-// Sorting stages on every instruction set against the selects that sort.h states; whole networks sort.
+// Tests sorting stages on every instruction set against the selects that sort.h states; whole networks sort.
 #include <triton_runner/num/sort.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Operands for the tests of this folder: corners of every type and random bits; and running a kernel on each
-// instruction set.
+// Gives the tests of this folder their operands (corners of every type and random bits), and runs a kernel on
+// each instruction set.
 #pragma once
 #include <cmath>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// The scalar specification of every element type, through f64, which holds each of them exactly.
+// Specifies every element type by its conversions from and to f64, which holds each of its values exactly.
 #include <triton_runner/num/types.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Scalar conversions against independent slow oracles: enumeration of every representable value.
+// Tests scalar conversions against independent slow oracles, by enumeration of every representable value.
 #include <triton_runner/num/types.h>
 
 #include <bit>

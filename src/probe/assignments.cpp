@@ -1,3 +1,5 @@
+// Implements assignments.h: walks each block of a module, and keeps the last value that a statement has under
+// a variable's name.
 #include "assignments.h"
 
 #include <algorithm>

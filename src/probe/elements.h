@@ -1,4 +1,4 @@
-// How many elements a value has, and where one of them lies.
+// Counts the elements of a value, and finds where one of them lies among them.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,3 +1,5 @@
+// Implements in_flight(): follows a value back to the op that made it, through loops and through waits that
+// leave products pending.
 #include "in_flight.h"
 
 #include <set>

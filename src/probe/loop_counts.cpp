@@ -1,3 +1,5 @@
+// Implements Arithmetic: folds the integer ops that a value depends on (tile::fold), and counts how often the
+// loops of a nest run.
 #include "loop_counts.h"
 
 #include <algorithm>
@@ -44,7 +46,7 @@ std::optional<int64_t> Arithmetic::compute(const ir::Value& value) {
   return value.index < outer->num_operands() ? known(outer->operand(value.index)) : std::nullopt;
 }
 
-// Whether all of loops[at...] could be counted for the program and the outer iterations that are set.
+// Returns whether all of loops[at...] could be counted for the program and the outer iterations that are set.
 bool Arithmetic::count(std::span<const ir::Op* const> loops, size_t at, std::vector<int64_t>& most) {
   if (at == loops.size()) return true;
   const ir::Op* loop = loops[at];

@@ -1,3 +1,4 @@
+// Implements Names: numbers the values that share a name, and decides which value "%acc@2" means.
 #include "names.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Files as people name them: by the end of their path.
+// Compares files as people name them, by the end of their path; takes "kernel.py:12" apart; and notes the
+// place of a site.
 #pragma once
 #include <string>
 #include <string_view>

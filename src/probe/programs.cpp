@@ -1,4 +1,4 @@
-// Programs by their numbers on each axis, and by one number.
+// Implements programs.h: checks the programs that a dump asks for against the grid, and counts them.
 #include "programs.h"
 
 #include <algorithm>

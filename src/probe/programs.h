@@ -1,4 +1,4 @@
-// Which programs of a grid a dump is of, and where in a buffer a part may begin.
+// Decides which programs of a grid a dump is of, and where in a buffer a part may begin.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,8 +17,8 @@ constexpr int64_t kPrograms = int64_t{1} << 31;
 
 inline int64_t aligned(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-// Whether a program is among those that are asked for: those with the given number on each axis (-1: any);
-// none listed: all.
+// Returns whether a program is among those that are asked for: those with the given number on each axis (-1:
+// any); none listed: all.
 bool is_asked(std::span<const Program> asked, const Program& id);
 
 // An error where one that is asked for is not in the grid.

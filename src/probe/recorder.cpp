@@ -1,3 +1,5 @@
+// Implements Recorder: takes values from the tile engine's workers, and puts their records in the order of
+// programs and iterations.
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/recorder.h>
 

@@ -1,4 +1,4 @@
-// The recorder under several threads, its order, its cap, its programs; what select() refuses.
+// Tests the recorder under several threads, its order, its cap, its programs; and what select() refuses.
 #include <triton_runner/probe/recorder.h>
 
 #include <triton_runner/ir/module.h>

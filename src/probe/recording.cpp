@@ -1,3 +1,4 @@
+// Implements Recording: the size of a record, and the order of records.
 #include <triton_runner/probe/recording.h>
 
 #include <algorithm>

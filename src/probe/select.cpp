@@ -1,3 +1,5 @@
+// Implements select(): finds the values that a person names by name, line, variable or op, and says which of
+// them can be recorded.
 #include <triton_runner/probe/select.h>
 
 #include <algorithm>
@@ -55,7 +57,8 @@ bool is_named_by_location(const ir::Value& value) {
   return value.index + 1 == value.defining_op->results.size();
 }
 
-// Whether an op or argument has the very location of a loop beside it or around it, and is not that loop.
+// Returns whether an op or argument has the very location of a loop beside it or around it, and is not that
+// loop.
 bool has_location_of_loop(const ir::Value& value) {
   const ir::Op* own = value.defining_op;
   const ir::Location* at = own ? own->loc : value.loc;
@@ -86,7 +89,7 @@ bool is_made_for_loop(const ir::Value& value) {
 
 namespace {
 
-// Whether an earlier result of the same loop is the variable of that name.
+// Returns whether an earlier result of the same loop is the variable of that name.
 bool another_has(std::string_view name, const ir::Value& value);
 
 // A value that a loop or branch carries has the name of its argument, else of what it yields.

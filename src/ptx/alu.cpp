@@ -1,4 +1,5 @@
-// From an instruction to its function: which one it is, which operand goes where, and what else it is told.
+// Implements find_alu(): chooses an instruction's function over lanes, which operand goes where, and what
+// else it is told. The meanings of modifiers are in alu_rules.cpp.
 #include <triton_runner/ptx/alu.h>
 
 #include <initializer_list>
@@ -228,7 +229,7 @@ void Finder::begin_comparison(Mod result, Mod type, bool pair) {
   alu_.small = spec_.comparison | spec_.combine << kBoolShift | (spec_.variant & kVFtz ? kCmpFtz : 0);
 }
 
-// Whether values of `t` are compared so: only floats are unordered, and .b32 has no order.
+// Returns whether values of `t` are compared so: only floats are unordered, and .b32 has no order.
 bool Finder::has_order(Mod t) const {
   if (!is_float(t) && spec_.comparison >= kCmpEqu) return false;
   return bits_type(bits(t)) != t || spec_.comparison <= kCmpNe;

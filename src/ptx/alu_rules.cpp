@@ -1,4 +1,4 @@
-// Modifiers to variants, and the names of PTX to those of the functions over lanes.
+// Maps PTX's modifiers to variants, and PTX's names to those of the functions over lanes.
 #include "alu_rules.h"
 
 #include <algorithm>

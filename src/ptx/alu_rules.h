@@ -1,4 +1,5 @@
-// Reads what the modifiers of an ALU instruction say, and has the names of the functions over lanes for those of PTX.
+// Reads the modifiers of an ALU instruction (Spec), and maps PTX's names of operations and types to those of
+// the functions over lanes.
 #pragma once
 #include <array>
 

@@ -1,4 +1,4 @@
-// Runs instructions over registers of the test's: parse_body, find_alu, one call.
+// OneInstruction runs an instruction over the registers of a test: parse_body, find_alu, one call.
 #pragma once
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// The .approx functions against an H100: hashes of its results over whole binades
+// Tests the .approx functions against an H100: hashes of its results over whole binades
 // (tests/golden/ptx-hw/approx.txt, written by tests/gpu/approx_fit.py from a measurement), on every
 // instruction set.
 #include <filesystem>

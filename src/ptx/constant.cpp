@@ -1,6 +1,6 @@
-// Constants: literals, WARP_SZ, and expressions of them, with the values that ptxas gives. PTX ISA 4.5.
-// Where the ISA leaves something open, or ptxas does otherwise, ptxas decides (doc/internals/ptx.md#numbers):
-// tests/golden/ptx-constants.txt holds what it said.
+// Parses and computes constants: literals, WARP_SZ, and expressions of them, with the values that ptxas
+// gives. PTX ISA 4.5. Where the ISA leaves something open, or ptxas does otherwise, ptxas decides
+// (doc/internals/ptx.md#numbers): tests/golden/ptx-constants.txt holds its answers.
 #include <bit>
 #include <cfloat>
 #include <charconv>

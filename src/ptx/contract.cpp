@@ -1,6 +1,7 @@
-// Pairs of a product and a sum that ptxas contracts, found as it was seen to find them: a product goes into
-// all additions that use it, or into none. They are in one block of instructions that nothing jumps into or
-// out of, unless a factor is a constant or a parameter of the kernel: then only one register has to be kept.
+// Finds the pairs of a product and a sum that ptxas contracts, as it was seen to find them: a product goes
+// into all additions that use it, or into none. They are in one block of instructions that nothing jumps into
+// or out of, unless a factor is a constant or a parameter of the kernel: then only one register has to be
+// kept.
 #include <triton_runner/ptx/contract.h>
 
 #include <algorithm>
@@ -367,7 +368,8 @@ class ContractionFinder {
     sums_.emplace_back(i, sum);
   }
 
-  // Whether a product can go into everything that still uses it: `count` additions, or any number if 0.
+  // Returns whether a product can go into everything that still uses it: `count` additions, or any number if
+  // 0.
   bool fits(const Product& p, size_t count) const {
     if (p.other) return false;
     size_t left = 0;

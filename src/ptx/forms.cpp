@@ -1,5 +1,6 @@
-// The forms column of opcodes.def, compiled on first use into sets of modifiers, and an instruction's
-// modifiers matched with them: every modifier fills one slot, every required slot is filled, in any order.
+// Compiles the forms column of opcodes.def, on first use, into sets of modifiers, and matches an
+// instruction's modifiers with them: every modifier fills one slot, every required slot is filled, in any
+// order.
 #include "forms.h"
 
 #include <bitset>

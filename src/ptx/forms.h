@@ -1,4 +1,5 @@
-// The statements of opcodes.def about an opcode's modifiers and operands, made ready to be asked.
+// Answers what opcodes.def says of an opcode's modifiers and operands: whether an instruction has a form of
+// its row.
 #pragma once
 #include <span>
 #include <string>

@@ -1,5 +1,5 @@
-// The characters: blanks and comments, names, strings, and what is said of a text that is none of them.
-// PTX ISA 4.1 to 4.4.
+// Implements the parser's reading of characters: blanks and comments, names, strings, and the messages for a
+// text that has none of them where one has to be. PTX ISA 4.1 to 4.4.
 #include <array>
 
 #include "parser.h"

@@ -1,4 +1,4 @@
-// Live registers, backwards over the instructions until nothing changes: a set of bits for each block of
+// Finds live registers backwards over the instructions until nothing changes: a set of bits for each block of
 // instructions that only its end leaves.
 #include <triton_runner/ptx/liveness.h>
 

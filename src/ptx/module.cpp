@@ -1,4 +1,4 @@
-// The answers of a Module, and the two ways to make one.
+// Implements Module: its lookups, and parse() and parse_body(), which make one.
 #include <triton_runner/ptx/module.h>
 
 #include <charconv>

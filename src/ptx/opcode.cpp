@@ -1,4 +1,4 @@
-// The tables of opcodes, modifiers and special registers, and the way from their texts to them.
+// Expands the tables of opcodes, modifiers and special registers, and finds their rows by their texts.
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/opcode.h>
 

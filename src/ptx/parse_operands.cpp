@@ -1,4 +1,4 @@
-// Operands. PTX ISA chapter 6.
+// Parses operands: registers, addresses, vectors, constants. PTX ISA chapter 6.
 #include "parser.h"
 
 namespace triton_runner::ptx {

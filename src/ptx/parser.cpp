@@ -1,4 +1,5 @@
-// Modules: directives, functions and their signatures. PTX ISA chapter 11.
+// Parses modules: directives, functions and their signatures. PTX ISA chapter 11. Bodies are in
+// parse_body.cpp.
 #include "parser.h"
 
 namespace triton_runner::ptx {

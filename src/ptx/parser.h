@@ -1,4 +1,4 @@
-// The parser: one pass over the characters, straight into the arena of the module.
+// Parser reads PTX in one pass over the characters, straight into the arena of the module.
 //
 // Every parse_ function returns false after it has set error_; nothing goes on after the first fault. The
 // text ends with a NUL that std::string gives, so that one character may always be looked at.

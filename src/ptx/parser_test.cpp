@@ -1,5 +1,5 @@
-// The graph behind the text: what names resolve to, where labels point, what lines say, parse_body, sizes
-// that must not be allocated. What a text prints as, and what is said of bad ones, are cases
+// Tests the graph that a text becomes: what names resolve to, where labels point, what lines say, parse_body,
+// sizes that must not be allocated. How texts print, and the messages for bad ones, are cases
 // (tests/cases/ptx).
 #include <triton_runner/ptx/module.h>
 

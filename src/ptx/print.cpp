@@ -1,5 +1,6 @@
-// The canonical text: everything the graph holds, one way to write it. Scopes are gone, so that what they hid
-// is renamed; labels are numbered by their instruction; registers are declared as families again.
+// Prints the canonical text of a module: everything the graph holds, in one way. Scopes are gone, so that
+// what they hid is renamed; labels are numbered by their instruction; registers are declared as families
+// again.
 #include <algorithm>
 #include <charconv>
 #include <cstring>

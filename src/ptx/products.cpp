@@ -1,4 +1,5 @@
-// The products that may be pending before each instruction, and the instructions that touch their D.
+// Implements early_uses(): follows the products that may be pending before each instruction, to the
+// instructions that touch their D.
 #include <triton_runner/ptx/products.h>
 
 #include <algorithm>
@@ -33,8 +34,8 @@ bool join(State& into, const State& from) {
   return more;
 }
 
-// Whether what an instruction writes comes to where ways meet or part before a product takes it: else ptxas may
-// hold it in other registers.
+// Returns whether what an instruction writes comes to where ways meet or part before a product takes it: else
+// ptxas may hold it in other registers.
 bool meets_others(const Function& f, const std::vector<bool>& targets, uint32_t at) {
   for (++at; at < f.body.size(); ++at) {
     const Instruction& in = f.body[at];

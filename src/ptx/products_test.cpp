@@ -1,4 +1,4 @@
-// Early uses of products: random programs against every way through them, followed product by product.
+// Tests early uses of products: random programs against every way through them, followed product by product.
 #include <triton_runner/ptx/products.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Executes what an instruction does when it issues: which units it takes, when its result is there.
+// Executes an instruction when it issues: decides which units it takes, and when its result is there. Which
+// warp issues is decided in sm.cpp.
 #include <algorithm>
 
 #include "sm.h"

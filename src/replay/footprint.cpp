@@ -1,3 +1,5 @@
+// Implements footprints(): counts the bytes of the sectors that traced programs ask for, for each program and
+// for all together.
 #include <triton_runner/replay/footprint.h>
 
 #include <bit>
@@ -14,7 +16,7 @@ size_t region_of(uint64_t line, std::span<const Region> regions) {
   return i;
 }
 
-// How many bytes of the line's sectors are new.
+// Returns how many bytes of the line's sectors are new.
 uint64_t fresh(Lines& lines, uint64_t packed) {
   Lines::Line& line = lines.at(packed >> 4);
   const auto missing = static_cast<uint8_t>((packed & 15) & ~line.sectors);

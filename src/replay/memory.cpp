@@ -1,3 +1,4 @@
+// Implements Memory: lines and their tags, and when each sector of a request is there.
 #include "memory.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The memory that an SM sees: L1, its share of L2 and of memory, each a queue that takes requests in order.
+// Memory is what one SM sees of memory: L1, its share of L2 and of memory, each a queue that takes requests
+// in order.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,3 +1,5 @@
+// Makes a program for the replay out of machine code and the chip's parameters: each instruction's pipe,
+// interval and latency.
 #include "program.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A kernel's instructions as the replay needs them.
+// Declares a kernel's instructions (Op) as the replay needs them.
 #pragma once
 #include <vector>
 

@@ -1,3 +1,4 @@
+// Implements replay(): sets up one SM (sm.h) with its programs, and runs it.
 #include <triton_runner/replay/replay.h>
 
 #include "sm.h"

@@ -1,5 +1,5 @@
-// The replay against cycles that are counted by hand. The chip of these tests has round numbers, and costs nothing for code,
-// launches and jumps.
+// Tests the replay against cycles that are counted by hand. The chip of these tests has round numbers, and
+// costs nothing for code, launches and jumps.
 #include <triton_runner/replay/footprint.h>
 #include <triton_runner/replay/replay.h>
 

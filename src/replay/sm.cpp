@@ -1,4 +1,5 @@
-// Which warp issues when.
+// Decides which warp issues when, and accounts for the time in which none does. What an instruction does when
+// it issues is in execute.cpp.
 #include "sm.h"
 
 #include <algorithm>

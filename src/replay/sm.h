@@ -1,4 +1,4 @@
-// The warps of one SM, and what they wait for.
+// Sm holds the warps of one SM while it is replayed, and what they wait for.
 #pragma once
 #include <array>
 #include <limits>

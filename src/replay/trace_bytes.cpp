@@ -1,3 +1,4 @@
+// Implements trace_bytes.h: fields one after the other, as they lie in memory.
 #include <triton_runner/replay/trace_bytes.h>
 
 #include <cstring>

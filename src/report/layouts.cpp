@@ -1,4 +1,4 @@
-// Layouts drawn: every index of a linear layout's inputs is sent to the element that it holds.
+// Implements draw_layouts(): sends every index of a linear layout's inputs to the element that it holds.
 #include <triton_runner/base/try.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/text.h>

@@ -1,4 +1,5 @@
-// Rows of the levels that this tree parses anyway: TTIR, TTGIR (and LLVM's dialect), PTX.
+// Reads the rows of the levels that the core parses anyway: TTIR, TTGIR (and LLVM's dialect), PTX. The others
+// are in listings.cpp.
 #include <triton_runner/base/try.h>
 #include <triton_runner/ir/text.h>
 #include <triton_runner/ir/walk.h>

@@ -1,4 +1,5 @@
-// Rows of LLIR and AMD assembly, which are read line by line, and of the listing of nvdisasm.
+// Reads the rows of LLIR and AMD assembly line by line, and those of machine code from the listing of
+// nvdisasm.
 #include <cctype>
 #include <charconv>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Implements Map: gathers rows by place, follows machine code through its PTX, and writes JSON.
 #include <triton_runner/base/try.h>
 #include <triton_runner/report/map.h>
 
@@ -52,8 +53,8 @@ class ThroughPtx {
  private:
   static bool is_product(const Row& row) { return row.op.starts_with("HGMMA"); }
 
-  // Whether a stack of PTX and one of SASS are of the same lines, as far as both go: old releases' PTX has no
-  // call sites. Within inline assembly SASS has the line that .loc says.
+  // Returns whether a stack of PTX and one of SASS are of the same lines, as far as both go: old releases'
+  // PTX has no call sites. Within inline assembly SASS has the line that .loc says.
   bool same_lines(int32_t ptx, uint32_t too_far, int32_t sass) const {
     for (; ptx != kNone && sass != kNone; ptx = at(ptx).caller, sass = at(sass).caller, too_far = 0)
       if (at(ptx).file != at(sass).file || at(ptx).line + too_far != at(sass).line) return false;

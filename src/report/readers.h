@@ -1,4 +1,4 @@
-// The readers of read_level(), by what they read.
+// Declares the readers behind read_level(), one for each kind of text.
 #pragma once
 #include <triton_runner/report/lines.h>
 #include <triton_runner/report/places.h>

@@ -1,4 +1,4 @@
-// Rows and places of each level, from hand-made texts in the form that compilers write.
+// Tests the rows and places of each level, from hand-made texts in the form that compilers write.
 #include <triton_runner/report/layouts.h>
 #include <triton_runner/report/map.h>
 

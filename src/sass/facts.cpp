@@ -1,4 +1,5 @@
-// From an opcode's row and its suffixes to what it is and asks of the SM.
+// Works out facts.h from an opcode's row and its suffixes: what an instruction is, and what it asks of the
+// SM.
 #include <triton_runner/sass/facts.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Implements flow.h: edges by jumps, regions and calls; loops by what reaches itself; live registers
+// backwards over blocks.
 #include <triton_runner/sass/flow.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ std::vector<size_t> noted_targets(const Function& f, const Instruction& in) {
 
 bool is_label(const Operand& o) { return o.kind == OperandKind::kLabel; }
 
-// Whether a thread may come from here to the next instruction, not by a return.
+// Returns whether a thread may come from here to the next instruction, not by a return.
 bool goes_on(const Instruction& in, bool has_target) {
   if (!is_always(in) || !in.does(kLeads)) return true;
   if (in.does(kBranches))

@@ -1,5 +1,6 @@
-// A may-analysis over the control flow of a function: which results are not there yet, which operands were not read yet, and
-// which registers the operand cache holds, at each instruction, along any path that leads to it.
+// Implements find_hazards() as a may-analysis over the control flow of a function: which results are not
+// there yet, which operands were not read yet, and which registers the operand cache holds, at each
+// instruction, along any path that leads to it.
 //
 // Wherever published facts leave room, the assembler is right: unknown jumps carry nothing on, instructions of opposite guards do
 // not meet, and a scoreboard that a later instruction of the same in-order pipe sets stands for the earlier ones.

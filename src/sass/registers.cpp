@@ -1,4 +1,5 @@
-// Operands to registers: widths from the table, from suffixes, and for products of matrices from their shape.
+// Finds the registers behind operands: widths come from the table, from suffixes, and for products of
+// matrices from their shape.
 #include <triton_runner/sass/registers.h>
 
 #include <algorithm>

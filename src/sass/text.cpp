@@ -1,5 +1,5 @@
-// The reader of listings: a line is a label, a mark of a source line, an instruction with the lower half of its bits, or
-// the upper half.
+// Implements the reader of listings: a line is a label, a mark of a source line, an instruction with the
+// lower half of its bits, or the upper half.
 #include <triton_runner/base/try.h>
 #include <triton_runner/sass/text.h>
 

@@ -1,4 +1,4 @@
-// Listings read and matched with the table; what is wrong in them.
+// Tests listings that are read and matched with the table, and what is said of wrong ones.
 #include <triton_runner/sass/opcode.h>
 
 #include "test.h"

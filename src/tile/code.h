@@ -1,4 +1,5 @@
-// A lowered kernel: linear instructions over slots, and what is static about every slot.
+// Code is a lowered kernel: linear instructions over slots, and what is static about every slot. Handlers run
+// it through a Task (task.h).
 #pragma once
 #include <array>
 #include <cstdint>

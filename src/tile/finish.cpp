@@ -1,4 +1,5 @@
-// From pending instructions to code: the prologue first, last uses found, jumps and slot lists resolved.
+// Turns pending instructions into code: puts the prologue first, finds last uses, resolves jumps and slot
+// lists.
 //
 // Liveness is the textbook backward dataflow over basic blocks, on the slots that can own a buffer. An
 // operand whose slot is not live after an instruction gets its kill bit; a slot that is live at a block's end

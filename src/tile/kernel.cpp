@@ -1,4 +1,5 @@
-// tile::load and the Kernel that it gives.
+// Implements tile::load() and the Kernel that it gives: chooses the function, lowers it, checks a launch,
+// runs its grid.
 #include <triton_runner/base/try.h>
 #include <triton_runner/tile/tile.h>
 

@@ -1,4 +1,4 @@
-// Tests what a launch may use: steps, bytes of tiles, and how many of them it holds.
+// Tests the limits of a launch: steps, and bytes of tiles.
 #include "loaded_kernel.h"
 #include "test.h"
 

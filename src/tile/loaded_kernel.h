@@ -1,4 +1,4 @@
-// The tests' way to a kernel of TTIR, and its one argument:
+// load_text() gives tests a kernel of TTIR, and pointer() and memory() its one argument:
 //
 //   std::vector<int32_t> x(1);
 //   exec::Argument args[] = {pointer(x)};

@@ -1,4 +1,4 @@
-// The lowering context: slots, types, emission, labels, and the dispatch from op to lower_x().
+// Implements Lowering: slots, types, emission, labels, and the dispatch from op to lower_x().
 #include "lowering.h"
 
 #include <algorithm>

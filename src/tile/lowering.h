@@ -120,7 +120,8 @@ class Lowering {
   const int64_t* number(const ir::Op& op, std::string_view attr) {
     return make<int64_t>(op.int_attr(attr, 0));
   }
-  // Which of Instr's operands is the first of that group of the op's row (-1: left out, or the row has none).
+  // Returns which of Instr's operands is the first of that group of the op's row (-1: left out, or the row
+  // has none).
   static int operand_index(const ir::Op& op, ir::GroupName group);
 
   // ---- control flow

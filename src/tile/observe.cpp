@@ -1,5 +1,6 @@
-// Probes: launches with an observer run code in which an instruction follows each op that gives a value
-// that it wants, and at the head of each block that such an argument belongs to.
+// Puts probes into code: launches with an observer run code in which an instruction follows each op that
+// gives a value that it wants, and stands at the head of each block that such an argument belongs to. A
+// debugger's stops are in stop.cpp.
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -1,6 +1,6 @@
-// The checks are told this of an op beside its effects, by functions that stand beside its handler and that its row of
-// ops.def names. They are given one execution of an instruction of the op, and no part of the checks (check/), which
-// implement what is asked and said here.
+// Declares what an op tells the checks beside its effects, by functions that stand beside its handler and
+// that its row of ops.def names. They are given one execution of an instruction of the op, and no part of the
+// checks (check/), which implement what is asked and said here.
 //
 //   // SHADOW(select): only the operand that is chosen matters
 //   void shadow_select(ShadowRule& r) {

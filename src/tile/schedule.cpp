@@ -1,6 +1,6 @@
-// Programs of the tile engine as units of a grid (machine/grid_worker.h). The blocks of a cluster, where they are
-// programs, are taken together and have turns within what is one program to the rest of this file: the first of
-// them, which leads.
+// Runs programs of the tile engine as units of a grid (machine/grid_worker.h). The blocks of a cluster, where
+// they are programs, are taken together and have turns within what is one program to the rest of this file:
+// the first of them, which leads.
 #include "schedule.h"
 
 #include <algorithm>

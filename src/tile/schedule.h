@@ -1,4 +1,5 @@
-// One launch on the worker threads: which program runs when, and who waits for whom.
+// run_grid() runs one launch on the worker threads: it decides which program runs when, and who waits for
+// whom.
 #pragma once
 #include "task.h"
 

@@ -1,3 +1,4 @@
+// Implements snapshot.h: keeps the values, tasks and shared state of a program, and puts them back.
 #include "snapshot.h"
 
 #include <triton_runner/exec/stopper.h>

@@ -1,6 +1,7 @@
-// Debuggers: launches with an exec::Stopper run code with a stop before each op that it wants. Where it wants
-// all of them, nothing is fused, computed once for all programs or released, so that whatever is in sight can be shown
-// and set; where it wants a few (Stopper::is_sparse), a stop is a reader of the values that it keeps.
+// Puts stops into code: launches with an exec::Stopper (a debugger) run code with a stop before each op that
+// it wants. Where it wants all of them, nothing is fused, computed once for all programs or released, so that
+// whatever is in sight can be shown and set; where it wants a few (Stopper::is_sparse), a stop is a reader of
+// the values that it keeps.
 #include <algorithm>
 #include <cstring>
 

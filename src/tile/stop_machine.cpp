@@ -1,3 +1,4 @@
+// Implements stop_machine.h: reads tasks, barriers, copies and shared bytes of the program that stands.
 #include "stop_machine.h"
 
 #include <algorithm>

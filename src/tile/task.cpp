@@ -1,5 +1,5 @@
-// Values of a running task: materialising lazy forms, taking over dying buffers, and the interpreter loop.
-// Traps are in trap.cpp.
+// Implements Task: materialises lazy forms, takes over dying buffers, and runs the interpreter loop. Traps
+// are in trace/trap.cpp.
 #include "task.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// The parts of a run: a task (one thread of control of a program), its program, the worker thread under it,
-// and the launch.
+// Declares the parts of a run: a task (one thread of control of a program), its program, the worker thread
+// under it, and the launch.
 //
 // A handler reads operands and writes results through its Task:
 //
@@ -131,7 +131,7 @@ struct Task {
     if (values[s].buffer) drop(values[s]);
     values[s].form = Form::kNone;
   }
-  // Those operands of an instruction that are marked.
+  // Forgets the operands of an instruction that are marked.
   void forget_operands(const Instr& in, uint64_t which) {
     for (; which; which &= which - 1) forget(in.operand(std::countr_zero(which)));
   }
@@ -171,7 +171,7 @@ struct Task {
   // (row-major in `shape`; -1: a scalar or a whole block).
   const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                            const TileType& shape);
-  // Whether the launch goes on after accesses that may not be: each is to be noted, and left out.
+  // Returns whether the launch goes on after accesses that may not be: each is to be noted, and left out.
   bool goes_on() const;
   // The same, of the first of `count` elements; false: it is a trap.
   bool note_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,

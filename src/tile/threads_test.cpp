@@ -1,5 +1,5 @@
-// Programs on several threads, and programs that wait for each other on one. `make test PARTS=tsan` runs
-// these under ThreadSanitizer, so no kernel here has a race of its own.
+// Tests programs on several threads, and programs that wait for each other on one. `make test PARTS=tsan`
+// runs these under ThreadSanitizer, so no kernel here has a race of its own.
 #include "loaded_kernel.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-// Tests what goldens cannot reach: threads, time, observers, forks.
+// Tests what golden cases cannot reach: threads, time, observers, forks.
 #include "loaded_kernel.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-// Run-time values: what a slot holds while a program runs.
+// Value is what a slot holds while a program runs.
 //
 // A tensor stays in the laziest form that describes it. Most tensors of a kernel are addresses and masks, and
 // those are sums of strides or boxes: never written out. Shapes and element types are static and belong to

@@ -1,8 +1,8 @@
-"""A compiled kernel, whichever way it was compiled: by Triton for a launch, or from an artifact.
+"""Gives a compiled kernel one face, whichever way it was compiled: by Triton for a launch, or from an
+artifact.
 
 Dumps ask a Compiled for texts, types, what a launch passes, and for the kernel compiled again from another
-text. How the two kinds of kernel answer differs here and nowhere else.
-"""
+text. How the two kinds of kernel answer differs here and nowhere else."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Compiled:
         self.kernel, self.name, self.asm = kernel, kernel.name, kernel.asm
 
     def has(self, level: str) -> bool:
-        """Whether a text is there without being compiled."""
+        """Returns whether a text is there without being compiled."""
         return level in dict.keys(self.asm)
 
     def label(self, level: str) -> str:
@@ -89,7 +89,8 @@ class Compiled:
         """(name, value) of what a launch with these arguments passes to the code, constexprs left out."""
 
     def hidden(self, named: list) -> int:
-        """How many of the entry's last parameters a launch with (name, value) pairs fills by itself."""
+        """Returns how many of the entry's last parameters a launch with (name, value) pairs fills by
+        itself."""
 
     def running(self, ptx: str):
         """A context manager: launches of the kernel inside of the block run this PTX."""

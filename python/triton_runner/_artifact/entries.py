@@ -1,5 +1,5 @@
-"""Launches of a Python kernel that enters as an artifact: the artifact that a keyword names, kept while its
-file is unchanged, takes the values by the parameters of the Python kernel."""
+"""Launches a Python kernel that enters as an artifact: the artifact that a keyword names, kept while its file
+is unchanged, takes the values by the parameters of the Python kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A kernel that entered as an artifact, ready to run on what executes it."""
+"""ArtifactKernel is a kernel that entered as an artifact, ready to run on what executes it
+(executable.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton_runner.load: a kernel from an artifact alone, without its Python source."""
+"""Implements triton_runner.load(): a kernel from an artifact alone, without its Python source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An artifact compiled to a level below its own, by Triton's cache or its stages."""
+"""Compiles an artifact to a level below its own, by Triton's cache or its stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text or bytes of a kernel at one level, read from a file, and what it and its metadata say about it."""
+"""Reads the text or bytes of a kernel at one level from a file, and what it and its metadata say about it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def describe(level: str, source, path: str, name: str, metadata_json: str | None
 
 
 def is_text_itself(value: str) -> bool:
-    """Whether an argument is the text of a kernel, and not its path: a text has several lines."""
+    """Returns whether an argument is the text of a kernel, and not its path: a text has several lines."""
     return "\n" in value
 
 

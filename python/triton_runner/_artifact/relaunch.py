@@ -1,8 +1,8 @@
-"""A launch that can be run again: a kernel's texts by level, a grid, and what its arguments held at first.
+"""Relaunch is a launch that can be run again: a kernel's texts by level, a grid, and what its arguments held
+at first.
 
 run() does it at a level, on the CPU or a GPU, in another order, at another timing, under checks, and gives an
-Outcome. Each run begins with the same contents, which are put back after it.
-"""
+Outcome. Each run begins with the same contents, which are put back after it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Relaunch:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Those that run, from its entry on: LLIR does as what it becomes."""
+        """Returns the levels that run, from its entry on: LLIR runs as the level that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
         there += ["cubin"] * (self.assembled and "ptx" in there)
         first = executed(self.entry, self.target)

@@ -1,4 +1,5 @@
-"""triton-runner exec: arguments from their text, a launch, and what it changed."""
+"""Reads arguments from the text of a command line ("f32[64] iota"), launches with them, and says what the
+launch changed: for triton-runner exec."""
 
 from __future__ import annotations
 

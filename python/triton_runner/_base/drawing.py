@@ -1,4 +1,5 @@
-"""Pictures that matplotlib draws, an optional package: it is asked for before the work that they show."""
+"""Checks that matplotlib, an optional package, can draw a picture before the work that the picture shows is
+done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
+"""Defines the two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
 
 from __future__ import annotations
 
@@ -166,14 +166,15 @@ def package_folders() -> tuple[str, ...]:
 
 
 def is_of_language(file: str) -> bool:
-    """Whether a source file is of Triton's language itself, as that of tl.sum: a person looks at its call."""
+    """Returns whether a source file is of Triton's language itself, as that of tl.sum: a person looks at its
+    call."""
     return "triton/language/" in file or "triton/experimental/gluon/language/" in file
 
 
 @functools.cache
 def is_of_library(file: str) -> bool:
-    """Whether a source file belongs to this package, to an installed one or to Python itself, and not to the
-    program that runs."""
+    """Returns whether a source file belongs to this package, to an installed one or to Python itself, and not
+    to the program that runs."""
     if file.startswith("<") or file.startswith(package_folders()):
         return True
     folders = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}

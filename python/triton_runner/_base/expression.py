@@ -1,12 +1,11 @@
-"""Expressions over named figures, in Python's own syntax, of which this is taken:
+"""Parses and computes expressions over named figures, in Python's own syntax, of which this is taken:
 
     or, and, not;  < <= > >= == !=;  + - * / // % **;  (...);  numbers, names;  f(x, y), count("LDG")
 
     parse("shared > 1.1 * base", "--fail-if").value(figure)
     parse("cdiv(n, BLOCK) * 2", "--grid").value(lambda name, of_base: numbers[name])
 
-`base` is the base's value of the only figure that a comparison names, base.shared that of a figure.
-"""
+`base` is the base's value of the only figure that a comparison names, base.shared that of a figure."""
 
 from __future__ import annotations
 

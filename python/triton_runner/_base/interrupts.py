@@ -1,12 +1,11 @@
-"""Ctrl-C, for every verb: half a second, one line, status 130, and no process of ours that goes on.
+"""Handles Ctrl-C for every verb: half a second, one line, status 130, and no process of ours that goes on.
 
     with interrupts.watching():
         work()
 
 The first signal is a KeyboardInterrupt on the main thread, so that files that were begun are taken back. What
 does not come back in time (a compiler at work, a thread that is waited for) is ended with the process: a
-thread, to which Python tells each signal at once, sees to that.
-"""
+thread, to which Python tells each signal at once, sees to that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Texts by level, where a level that nobody has compiled yet is compiled when it is first asked for."""
+"""LazyAsm holds texts by level, and compiles a level that nobody has compiled yet when it is first asked
+for."""
 
 from __future__ import annotations
 

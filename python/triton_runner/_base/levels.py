@@ -1,5 +1,5 @@
-"""The levels of a kernel's compilation, a row each. Whatever asks what a level is, which levels a target has
-or which level comes next asks here."""
+"""Lists the levels of a kernel's compilation, a row each. Whatever asks what a level is, which levels a
+target has or which level comes next asks here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Level:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text, and not bytes."""
+        """Returns whether it is a text, and not bytes."""
         return bool(self.pattern)
 
 
@@ -93,7 +93,7 @@ def binary_level(target: str) -> str:
 
 
 def is_above(level: str, other: str) -> bool:
-    """Whether compilation passes `level` before `other`."""
+    """Returns whether compilation passes `level` before `other`."""
     return [*LEVELS].index(level) < [*LEVELS].index(other)
 
 

@@ -1,5 +1,6 @@
-"""How a dl.dump statement stands in Triton's IR: a tt.print whose prefix is a marker, with the value, its
-offset in dump_tensor and the axes of its program as operands. Engines and probes know it by the prefix."""
+"""Says how a dl.dump statement stands in Triton's IR: a tt.print whose prefix is a marker, with the value,
+its offset in dump_tensor and the axes of its program as operands. Engines and probes know it by the
+prefix."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A kernel's metadata in any form in which a caller has it: a file, its text, a dict, a compiled kernel's
-.metadata."""
+"""Reads a kernel's metadata in any form in which a caller has it: a file, its text, a dict, a compiled
+kernel's .metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of files, whether a file is a program, and how files are written."""
+"""Checks places of files, tells whether a file is a program, and writes files whole or not at all."""
 
 from __future__ import annotations
 

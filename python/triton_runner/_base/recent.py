@@ -1,4 +1,4 @@
-"""A cache of bounded size."""
+"""Recent is a cache of bounded size: the entry that was used longest ago goes."""
 
 from __future__ import annotations
 

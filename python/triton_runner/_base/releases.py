@@ -1,5 +1,6 @@
-"""The known releases of Triton, the builds of it that others publish, and how they differ where this package
-touches them: rows of the core's releases.def, whose columns are attributes here."""
+"""Lists the known releases of Triton, the builds of it that others publish, and how they differ where this
+package touches them: rows of the core's releases.def, whose columns are attributes here. Which releases this
+machine has is asked of _pipeline/versions.py."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ def installed() -> Release:
 
 
 def is_known() -> bool:
-    """Whether the Triton that is installed has a row."""
+    """Returns whether the Triton that is installed has a row."""
     version = installed_version() or "0.0"
     return distribution_of(version) is not None or parse_version(version) in RELEASES
 

@@ -1,4 +1,4 @@
-"""Delta debugging, whatever is made smaller: edits are tried many at once, then fewer, then one by one, each
+"""Makes anything smaller by delta debugging: edits are tried many at once, then fewer, then one by one, each
 kept if the fault is still there. The smallest so far is always on disk, whole."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Shrinker:
         self._save()
 
     def attempt(self, text: str | None) -> bool:
-        """Whether a text takes the place of the best: it is smaller and has the fault. Each is judged
+        """Returns whether a text takes the place of the best: it is smaller and has the fault. Each is judged
         once."""
         if text is None or self.size(text) >= self.size(self.best):
             return False
@@ -44,7 +44,7 @@ class Shrinker:
         return good
 
     def __str__(self) -> str:
-        """How far it is, in a line."""
+        """Returns how far it is, in a line."""
         size = self.size(self.best)[0]
         return f"{size} left, {self.kept} of {self.tries} tries kept, {self.seconds:.0f} s"
 

@@ -1,6 +1,6 @@
-"""Programs of NVIDIA's toolkit: where they are, and what nvdisasm says of a cubin. It takes half a second for
-a large kernel, so that its answers are kept in files, named by the hash of what was asked. Triton's wheels
-bring these programs: each release that was fetched adds its own, which know other architectures."""
+"""Finds the programs of NVIDIA's toolkit, and asks nvdisasm about a cubin. It takes half a second for a large
+kernel, so that its answers are kept in files, named by the hash of what was asked. Triton's wheels bring
+these programs: each release that was fetched adds its own, which know other architectures."""
 
 from __future__ import annotations
 

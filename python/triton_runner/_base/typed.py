@@ -1,9 +1,8 @@
-"""Results as frozen dataclasses, and the JSON that is made of them.
+"""Makes JSON of results that are frozen dataclasses, reads it back, and writes its schema.
 
 A field that is None is null; where None is its default, it is left out, unless it is of NULL. A field of FLAT
 has its own fields in its place. A name that Python keeps for itself has an underscore (pass_), which JSON
-leaves off.
-"""
+leaves off."""
 
 from __future__ import annotations
 

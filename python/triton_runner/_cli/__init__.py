@@ -1,7 +1,6 @@
-"""The command line: all verbs (triton_runner.verbs), and what becomes of their errors.
+"""Runs the command line: finds all verbs (triton_runner.verbs), and decides what becomes of their errors.
 
-Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when it was interrupted.
-"""
+Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input, 130 when it was interrupted."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The first page of the command line's help: the verbs that people begin with, and all others by what they
-are for. It fits on a screen of 24 lines of 80 columns. A verb says where it is listed (Verbs in options)."""
+"""Writes the first page of the command line's help: the verbs that people begin with, and all others by what
+they are for. It fits on a screen of 24 lines of 80 columns. A verb says where it is listed (Verbs in
+options)."""
 
 from __future__ import annotations
 

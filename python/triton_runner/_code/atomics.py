@@ -1,4 +1,4 @@
-"""The atomics of a kernel and their lines. They make results depend on the order of programs without a
+"""Finds the atomics of a kernel and their lines. They make results depend on the order of programs without a
 race."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Loops and branches of TTIR and TTGIR carry values: this finds where a result of theirs, or an argument of
-their bodies, comes from."""
+"""Finds where a result of a loop or branch of TTIR and TTGIR comes from, and an argument of its body: through
+the values that these carry."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def settled(node: Node) -> Node:
 
 
 def _is_filled(op) -> bool:
-    """Whether a buffer is one that a tensor was put into when it was made."""
+    """Returns whether a buffer is one that a tensor was put into when it was made."""
     return op is not None and op.name.endswith(".local_alloc") and bool(op.operands)
 
 
@@ -82,18 +82,19 @@ def sources(node: Node) -> list[Node]:
 
 
 def is_permuted(node: Node) -> bool:
-    """Whether a node has what it is made of in an order that the compiler chooses."""
+    """Returns whether a node has what it is made of in an order that the compiler chooses."""
     op = node.op
     return op is not None and (op.name == "tt.cat" or op.attr("allow_reorder") is not None)
 
 
 def is_carried(node: Node) -> bool:
-    """Whether a node is what a loop carries: its result, or an argument of its body."""
+    """Returns whether a node is what a loop carries: its result, or an argument of its body."""
     return node.op is None or node.op.name in ("scf.for", "scf.while")
 
 
 def adds(node: Node) -> bool:
-    """Whether what a loop gives is made by ops that round, so that the number of its turns matters."""
+    """Returns whether what a loop gives is made by ops that round, so that the number of its turns
+    matters."""
 
     def inside(nodes: list[Node]) -> list[Node]:
         return [one for one in nodes if one.op is not None and one.op.block.parent == node.op]

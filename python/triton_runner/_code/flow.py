@@ -1,5 +1,6 @@
-"""Which values of a TTIR module depend on which, through loops and branches: to tell a difference that
-matters from one that nothing shows; and which values a loop that waits for others leaves to chance."""
+"""Finds which values of a TTIR module depend on which, through loops and branches: to tell a difference that
+matters from one that nothing shows; and which values a loop that waits for others leaves to chance. Only the
+ops that reach one argument are in slices.py, one element of a value in chain.py."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class Flow:
 
 
 def _looks(value) -> bool:
-    """Whether a value is what memory held that others may write at the time."""
+    """Returns whether a value is what memory held that others may write at the time."""
     op = value.op
     if op is None:
         return False
@@ -60,7 +61,7 @@ def _looks(value) -> bool:
 
 
 def _writes(op) -> bool:
-    """Whether an op may leave something in memory; atomics aside, which locks are taken by."""
+    """Returns whether an op may leave something in memory; atomics aside, which locks are taken by."""
     return op.does("stores") or op.does("buffer_writes") or op.name == "tt.call"
 
 

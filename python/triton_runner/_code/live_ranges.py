@@ -1,10 +1,9 @@
-"""Live ranges of the registers of machine code: which registers hold a value that is still read, at each
-instruction.
+"""Finds the live ranges of the registers of machine code: which registers hold a value that is still read, at
+each instruction. What these values are is found in machine_registers.py.
 
 nvdisasm prints them (-plr) where it is of the generation of the assembler that made the cubin; else they
 follow from the instructions (`_core.sass.Function.live`). 4-byte words of the stack frame (STL, LDL) count as
-registers of their own, so that what is spilled has live ranges too.
-"""
+registers of their own, so that what is spilled has live ranges too."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""LLVM IR in text: the values of a function with their types, and what the LLVM of an older release reads.
+"""Reads LLVM IR in text: the values of a function with their types; and rewrites it for the LLVM of an older
+release.
 
 LLVM reads what earlier versions printed, so only the way back needs work: attributes, flags and debug records
 that came later go, constants are spelled as before, an intrinsic that the older LLVM lacks becomes the
 instruction it stands for, and launch bounds move to the module's metadata. Each row of a table holds for the
-releases before `until`, whose LLVM does not read it (asked of each release).
-"""
+releases before `until`, whose LLVM does not read it (asked of each release)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of LLIR by name: taps after them, which the PTX that LLVM makes shows with their registers."""
+"""Puts a tap after a value of LLIR: the PTX that LLVM makes then shows in which registers the value is."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ class _Reader:
         return f"{self.place(last)}, {self.code[head].address:#06x} to {self.code[last].address:#06x}"
 
     def depth(self, i: int) -> int:
-        """How many loops an instruction is in."""
+        """Returns how many loops an instruction is in."""
         return sum(i in body for _, _, body in self.loops)
 
     def main(self, definitions: list[int], i: int) -> int:

@@ -1,5 +1,6 @@
-"""Names of values of the IR. MLIR uses a name again where the first one is out of sight (both arms of an
-`if`, two loops one after the other, functions): such values have a number in a dump, "%acc@2"."""
+"""Tells apart values of the IR that share a name. MLIR uses a name again where the first one is out of sight
+(both arms of an `if`, two loops one after the other, functions): such values have a number in a dump,
+"%acc@2"."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from triton_runner._base.errors import fail
 
 
 def answers_to(site, text: str) -> bool:
-    """Whether a selector names a value by its own name: "%54"; "%5" for each result of an op, "%54" for each
-    definition of a name that has several, "%54@2" and "%54@kernel.py:42" for one of those."""
+    """Returns whether a selector names a value by its own name: "%54"; "%5" for each result of an op, "%54"
+    for each definition of a name that has several, "%54@2" and "%54@kernel.py:42" for one of those."""
     if not text.startswith("%"):
         return site.value == text
     name, _, number = site.value.partition("@")
@@ -22,7 +23,7 @@ def answers_to(site, text: str) -> bool:
 
 
 def stands_on(site, place: str) -> bool:
-    """Whether a value was made for a line, "kernel.py:42"."""
+    """Returns whether a value was made for a line, "kernel.py:42"."""
     place = f"{os.path.basename(place)}:"
     return any(place in f"{at}:" for at in (site.stack, site.location))
 

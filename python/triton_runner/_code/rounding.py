@@ -1,9 +1,9 @@
-"""Results that are far from exact because the target rounds so: its tensor cores sum products of fp8 in fewer
-bits than f32 has (14 on sm_89 and sm_90), and TTGIR as the hardware rounds gives the same bits as the PTX.
+"""Recognises results that are far from exact because the target rounds so: its tensor cores sum products of
+fp8 in fewer bits than f32 has (14 on sm_89 and sm_90), and TTGIR as the hardware rounds gives the same bits
+as the PTX.
 
 No pass of the compiler is at fault then. What helps is to sum in f32 more often: max_num_imprecise_acc of
-tl.dot.
-"""
+tl.dot."""
 
 from __future__ import annotations
 

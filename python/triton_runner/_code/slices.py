@@ -1,4 +1,5 @@
-"""The ops of a kernel's TTIR that decide what is stored to an argument, the nearest to its stores first."""
+"""Finds the ops of a kernel's TTIR that decide what is stored to an argument, the nearest to its stores
+first."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def repeated(value) -> tuple:
 
 
 def is_write(op) -> bool:
-    """Whether an op writes to memory through its first operand."""
+    """Returns whether an op writes to memory through its first operand."""
     return op.does("stores") or op.does("atomics")
 
 

@@ -16,7 +16,7 @@ _EXACT = ("mov", "ld", "st", "cvta", "selp", "setp", "max", "min", "neg", "abs",
 
 
 def is_inexact(op) -> bool:
-    """Whether the function that a reduction or scan applies rounds, so that its order matters."""
+    """Returns whether the function that a reduction or scan applies rounds, so that its order matters."""
     return any(inner.name in (*INEXACT, "tt.call") for inner in op.walk() if inner != op)
 
 
@@ -106,7 +106,7 @@ def _rounds(instruction) -> bool:
 
 
 def opcodes_at(text: str, kernel: str, file: str, line: int) -> dict:
-    """How often each opcode that rounds stands on a line of the kernel's source."""
+    """Returns how often each opcode that rounds stands on a line of the kernel's source."""
     return dict(_lines(text, kernel).get((file.rpartition("/")[2], line), {}))
 
 

@@ -1,4 +1,4 @@
-"""Walks through graphs of any kind: of values, of instructions."""
+"""reached() walks through a graph of any kind: of values, of instructions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The launch fast path, Python's side: the properties of a kernel by which the core distinguishes its calls,
-and the guards that notice when Triton would choose other code.
+"""Tells the core what the launch fast path has to know of a kernel: the properties by which its calls are
+distinguished, and the guards that notice when Triton would choose other code.
 
 Triton reads its knobs, its hooks and the globals that a kernel uses at each launch. Here their values are
-stored with the cached launch, and a lookup in a dict checks that they have not changed.
-"""
+stored with the cached launch, and a lookup in a dict checks that they have not changed."""
 
 from __future__ import annotations
 
@@ -117,7 +116,7 @@ def _learn(function, kernel, named):
 
 
 def _specialises_otherwise() -> bool:
-    """Whether a plug-in's backend computes its keys differently."""
+    """Returns whether a plug-in's backend computes its keys differently."""
     backend, target = _backend()
     if target in ("cuda", "hip"):
         return False

@@ -46,7 +46,7 @@ def install(is_ours) -> None:
 
 
 def _options(config, meta: dict) -> dict:
-    """Those that Inductor compiles a configuration with."""
+    """Returns the options that Inductor compiles a configuration with."""
     options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
     if getattr(config, "maxnreg", None):
         options["maxnreg"] = config.maxnreg

@@ -1,5 +1,6 @@
-"""Importing the package puts these in Triton's place: an inert driver, the backend "cpu", and a compile()
-that takes IR files on the CPU. Nothing is opened, and little is imported, before one of them is used."""
+"""Puts ours in Triton's place when the package is imported: an inert driver, the backend "cpu", and a
+compile() that takes IR files on the CPU. Nothing is opened, and little is imported, before one of them is
+used."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""triton_runner.jit: triton.jit with artifacts as entries, and the device, target and level to run at as
-keywords."""
+"""Implements triton_runner.jit: triton.jit with artifacts as entries, and the device, target and level to run
+at as keywords."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pages and maps show these of a kernel: its texts by level, its binary, its passes. They come from
-anywhere."""
+"""Gathers what pages and maps show of a kernel: its texts by level, its binary, its passes. They come from a
+compilation, a launch, a folder or a file."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""triton_runner.source_map: which lines of each level belong to which lines of the others.
+"""Implements triton_runner.source_map(): which lines of each level belong to which lines of the others.
 
 The core reads every level's debug information into rows (lines that do something) and places (a line and
 column of the source, with the call sites around it). Rows of one place are counterparts. Where a level kept
 less than the other (SASS has no columns, the PTX of old releases no call sites), the nearest place that both
-have counts.
-"""
+have counts."""
 
 from __future__ import annotations
 

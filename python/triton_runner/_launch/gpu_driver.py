@@ -1,4 +1,4 @@
-"""Artifacts on a GPU: kernels loaded through the driver that this machine has."""
+"""Loads artifacts on a GPU, through the driver that this machine has."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
 
 
 def _is_plain_on_hip(metadata, signature) -> bool:
-    """Whether each parameter is a word, blocks of a cluster are launched as our driver does, and Triton has
-    loaded the function by the library that ours is."""
+    """Returns whether each parameter is a word, blocks of a cluster are launched as our driver does, and
+    Triton has loaded the function by the library that ours is."""
     is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
     clusters = getattr(metadata, "num_ctas", 1) > 1 and not installed().hip_clusters
     return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1

@@ -1,10 +1,9 @@
-"""CUDA graphs on CPU tensors (--pretend-cuda): a capture records the launches of kernels and the operators of
-torch without running the kernels, and a replay repeats them on the same memory.
+"""Runs CUDA graphs on CPU tensors (--pretend-cuda): a capture records the launches of kernels and the
+operators of torch without running the kernels, and a replay repeats them on the same memory.
 
 As on a GPU, what a capture writes is there after the first replay and not before, memory that a capture
 allocates lives as long as its graph, and reading a value while capturing is an error. A TorchDispatchMode
-sees the operators below autograd; kernels come from where they are launched, as an observer sees them.
-"""
+sees the operators below autograd; kernels come from where they are launched, as an observer sees them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Launching on the CPU as Triton launches on a GPU: the object that CompiledKernel.run is; and the one list
-of observers, which see launches before they run."""
+"""Launches on the CPU as Triton launches on a GPU, by an object in place of CompiledKernel.run; and keeps the
+one list of observers, which see launches before they run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is a launch of no programs, which Triton leaves out."""
+        """Returns whether it is a launch of no programs, which Triton leaves out."""
         return 0 in axes_of(self.grid)
 
     @property
@@ -242,7 +242,7 @@ class Selection:
         return self._known.get(key)
 
     def has_place(self, key) -> bool:
-        """Whether one more is looked at, with a key that is new."""
+        """Returns whether one more is looked at, with a key that is new."""
         return self.most is None or self.count < self.most
 
 

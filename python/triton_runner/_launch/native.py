@@ -1,7 +1,6 @@
-"""Kernels that enter below Triton's IR (LLIR, PTX, cubin, AMDGCN): what their artifact tells of a launch, and
-what it leaves out. Which values they take the core settles (_core.ArtifactCode); what loads them is a driver
-or the SIMT engine.
-"""
+"""Executor runs a kernel that enters below Triton's IR (LLIR, PTX, cubin, AMDGCN). Which values such a kernel
+takes the core settles from its artifact (_core.ArtifactCode); what loads its code is a driver (gpu_driver.py)
+or the SIMT engine (simt.py)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The arguments of a launch and the memory that they lie in: what is in it, put back, copied, compared.
+"""Arguments holds the arguments of a launch and the memory that they lie in: it is read, put back, copied,
+compared.
 
 Arguments that share memory share a block, so that what runs a launch again has each block once and runs with
-it shared.
-"""
+it shared."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class View:
         return (self.shape, self.strides) if self.shape else ((1,), (1,))
 
     def is_whole(self, nbytes: int) -> bool:
-        """Whether it is all of a block of so many bytes, in order."""
+        """Returns whether it is all of a block of so many bytes, in order."""
         count = int(numpy.prod(self.shape, dtype=numpy.int64))
         pairs = zip(self.strides, _dense(self.shape), self.shape, strict=True)
         is_dense = all(a == b or n == 1 for a, b, n in pairs)
@@ -113,7 +113,7 @@ def _dense(shape: tuple) -> tuple:
 
 
 def is_descriptor(value) -> bool:
-    """Whether a value is a host-side tensor descriptor."""
+    """Returns whether a value is a host-side tensor descriptor."""
     return hasattr(value, "block_shape") and hasattr(value, "base") and hasattr(value, "strides")
 
 
@@ -124,7 +124,7 @@ def is_array(value) -> bool:
 
 
 def has_memory(value) -> bool:
-    """Whether a value tells all the memory that it belongs to."""
+    """Returns whether a value tells all the memory that it belongs to."""
     value = value.base if is_descriptor(value) else value
     return hasattr(value, "untyped_storage") or isinstance(value, (numpy.ndarray, ArrayArgument))
 
@@ -148,7 +148,7 @@ class _Block:
 
     @property
     def is_logged(self) -> bool:
-        """Whether a launch on the CPU can change it."""
+        """Returns whether a launch on the CPU can change it."""
         return self.writable and not self.is_on_gpu
 
     def holds(self, address: int) -> bool:
@@ -380,7 +380,7 @@ class Arguments:
         return {name: view.of(blocks[view.block]) for name, view in self.views.items()}
 
     def is_on(self, device: str) -> bool:
-        """Whether all of it lies on a device."""
+        """Returns whether all of it lies on a device."""
         return all(block.is_on_gpu == (device != "cpu") for block in self._blocks)
 
     def copied(

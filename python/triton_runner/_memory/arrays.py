@@ -1,5 +1,5 @@
-"""Arrays that Triton does not know (NumPy, DLPack) as the objects that it takes: data_ptr() and dtype;
-and the storages behind tensors of PyTorch."""
+"""Wraps arrays that Triton does not know (NumPy, DLPack) as the objects that it takes, with data_ptr() and
+dtype; and finds the storages behind tensors of PyTorch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _plain = {int, float, bool, str, type(None)}
 
 
 def are_plain(values) -> bool:
-    """Whether wrap() would leave all the values as they are, by their types alone."""
+    """Returns whether wrap() would leave all the values as they are, by their types alone."""
     return _plain.issuperset(map(type, values))
 
 

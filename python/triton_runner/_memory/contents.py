@@ -69,7 +69,7 @@ class Pages:
                 yield start, data
 
     def shares_with(self, other: Pages, part: Part) -> bool:
-        """Whether both have the same bytes of a part, and keep them once."""
+        """Returns whether both have the same bytes of a part, and keep them once."""
         if self is other:
             return True
         mine, theirs = ([id(data) for _, data in one.touching(part.low, part.high)] for one in (self, other))
@@ -160,7 +160,7 @@ class Contents:
         return [self.block(number) for number in range(len(self.base))]
 
     def is_plain(self) -> bool:
-        """Whether it is what is in place."""
+        """Returns whether it is what is in place."""
         return not any(pages.parts for pages in self.pages)
 
     def array(self, name: str) -> numpy.ndarray:

@@ -1,5 +1,5 @@
-"""How two arrays differ that should hold the same, and how far they may: the one comparison and the one table
-of tolerances, for lockstep, verify, bisection, comparison, reduction and the repro.py of a case.
+"""Compares two arrays that should hold the same, and says how far they may differ: the one comparison and the
+one table of tolerances, for lockstep, verify, bisection, comparison, reduction and the repro.py of a case.
 
 A tolerance is relative to the largest magnitude of the array, and holds where only the order of sums differs.
 Half a unit in the last place is 2^-53 for f64, 2^-24 for f32, 2^-11 for f16, 2^-8 for bf16, 2^-4 and 2^-3 for
@@ -9,8 +9,7 @@ the two kinds of fp8. Sums are kept in f32 (f64 for f64), so that a narrow resul
 - f16, bf16: eight roundings, as chains of several narrow results have;
 - fp8: one unit of the coarsest kind, e5m2, whose neighbours differ by a quarter.
 
-A tf32 product is summed in f32 with the same operands at every level, so that it takes the row of f32.
-"""
+A tf32 product is summed in f32 with the same operands at every level, so that it takes the row of f32."""
 
 from __future__ import annotations
 
@@ -107,7 +106,7 @@ def of_pair(pair) -> float:
 
 
 def same_are_numbers(pair) -> bool:
-    """Whether the same elements of a contents.Pair are infinite or NaN."""
+    """Returns whether the same elements of a contents.Pair are infinite or NaN."""
     parts = ((x.astype(numpy.float64), y.astype(numpy.float64)) for _, x, y in pair.differing())
     return all((numpy.isfinite(x) == numpy.isfinite(y)).all() for x, y in parts)
 

@@ -1,4 +1,5 @@
-"""Accesses out of bounds of launches that went on after them (oob="report"): each site once, with a count."""
+"""Collects the accesses out of bounds of launches that went on after them (oob="report"): each site once,
+with a count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in files: .npy, .npz and .safetensors, read and written with NumPy alone."""
+"""Reads and writes arrays in files (.npy, .npz and .safetensors) with NumPy alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def is_array_file(text: str) -> bool:
-    """Whether a text names a file of arrays, with or without the key of one."""
+    """Returns whether a text names a file of arrays, with or without the key of one."""
     return _split(text)[0].endswith(_SUFFIXES)
 
 

@@ -1,4 +1,4 @@
-"""triton_runner.ghost: a tensor of any size, of which only what kernels write takes memory."""
+"""Implements triton_runner.ghost(): a tensor of any size, of which only what kernels write takes memory."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Ghosts: arrays and tensors of any size that take memory only where they are written.
+"""Ghost is an array of any size that takes memory only where it is written. As a torch tensor it is in
+ghost_tensor.py.
 
 A ghost has addresses of its own, so that launches read and write it as any other argument. What was never
 written is a function of the index, which repeats itself: all pages of the array are copies of the same few
-ones until somebody writes to them (mmap, MAP_PRIVATE and MAP_NORESERVE).
-"""
+ones until somebody writes to them (mmap, MAP_PRIVATE and MAP_NORESERVE)."""
 
 from __future__ import annotations
 

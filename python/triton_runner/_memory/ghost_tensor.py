@@ -1,4 +1,5 @@
-"""A ghost as a torch tensor: its views are ghosts, and an operator that would touch all of it raises."""
+"""GhostTensor is a ghost as a torch tensor: its views are ghosts, and an operator that would touch all of it
+raises."""
 
 from __future__ import annotations
 

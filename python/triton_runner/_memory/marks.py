@@ -1,4 +1,4 @@
-"""Which bytes of a block of memory nobody has written: a bit for each.
+"""Marks holds which bytes of a block of memory nobody has written: a bit for each.
 
 The bit of the byte at an address is bit address % 8 of a byte of its own, as launches clear them
 (exec::Allocation::undefined). Elements are looked at in parts, so that nothing takes the room of the block.
@@ -48,11 +48,11 @@ class Marks:
         self._bits[:] = bits
 
     def count(self) -> int:
-        """How many bytes nobody has written."""
+        """Returns how many bytes nobody has written."""
         return int.from_bytes(self._bits.tobytes(), "little").bit_count()
 
     def any(self, low: int, high: int) -> bool:
-        """Whether one of these bytes is, or one that shares a byte of bits with them."""
+        """Returns whether one of these bytes is, or one that shares a byte of bits with them."""
         return bool(self._bits[(self._skip + low) // 8 : (self._skip + high + 7) // 8].any())
 
     def flags(self, low: int, high: int) -> numpy.ndarray:
@@ -97,7 +97,7 @@ def _by_element(flags: numpy.ndarray, part, place: Place) -> numpy.ndarray:
 
 
 def _of_elements(flags: numpy.ndarray, part, place: Place) -> numpy.ndarray:
-    """Whether any of an element's bytes has its flag."""
+    """Returns whether any of an element's bytes has its flag."""
     if place.itemsize > 8:
         return _by_element(flags, part, place).any(-1)
     number = f"u{place.itemsize}"  # of which the flags are the bytes

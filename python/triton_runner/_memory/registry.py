@@ -1,4 +1,4 @@
-"""Memory that nobody passed to a launch: behind pointers that a kernel finds in memory, and around the
+"""Finds memory that nobody passed to a launch: behind pointers that a kernel finds in memory, and around the
 address of an object that only has data_ptr(). It belongs to live tensors and arrays, or to blocks that were
 registered."""
 

@@ -1,5 +1,5 @@
-"""A number in the place of every value that a check reports. What depends on such a value differs between
-runs with two numbers."""
+"""Puts a number in the place of every value that a check reports. What depends on such a value differs
+between runs with two numbers."""
 
 from __future__ import annotations
 

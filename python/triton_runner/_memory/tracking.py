@@ -1,4 +1,5 @@
-"""Following memory that nobody has written, in a block of a program or for all of it."""
+"""Implements track_empty(): follows memory that nobody has written, in a block of a program or for all of
+it."""
 
 from __future__ import annotations
 

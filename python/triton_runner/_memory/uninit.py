@@ -1,10 +1,10 @@
-"""Memory that nothing has written yet: what check="uninit" knows about global memory beside the kernels' own.
+"""Tracks memory that nothing has written yet: what check="uninit" knows about global memory beside the
+kernels' own.
 
 A block is the storage of a torch.empty, or an array of np.empty. It is filled with numbers that nobody writes
 by chance, and has a mark for each byte that was not written (marks.py). Launches clear the marks of what they
 store (exec::kNoteWrites), torch's ops what they write (uninit_torch.py). Whoever else writes, NumPy or C that
-has an address, changes the numbers: then the whole block counts as written.
-"""
+has an address, changes the numbers: then the whole block counts as written."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _Block:
         return owner is not None and extent(owner) == (self.address, self.nbytes)
 
     def is_intact(self) -> bool:
-        """Whether what is marked still holds what it was filled with."""
+        """Returns whether what is marked still holds what it was filled with."""
         if not self.is_there():
             return False
         for at, part in self._marked():
@@ -125,7 +125,7 @@ class _Block:
         self.held = {at: part.copy() for at, part in self._marked()}
 
     def count(self) -> int:
-        """How many elements nobody has written, which `counts` keeps."""
+        """Returns how many elements nobody has written, which `counts` keeps."""
         count, first = 0, None
         for part, where in self.marks.parts(self.place):
             count += int(numpy.count_nonzero(where))
@@ -179,7 +179,7 @@ def is_tracking() -> bool:
 
 
 def is_known() -> bool:
-    """Whether there is any block."""
+    """Returns whether there is any block."""
     return len(_blocks) > 0
 
 

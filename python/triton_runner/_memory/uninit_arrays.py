@@ -1,13 +1,12 @@
-"""NumPy's part of uninit.py for what tensor.numpy() gives: a view of a tensor some of whose elements nobody
-has written knows these elements, and so do its own views and what NumPy computes of it.
+"""Follows, for uninit.py, what tensor.numpy() gives: a view of a tensor some of whose elements nobody has
+written knows these elements, and so do its own views and what NumPy computes of it.
 
     a = y.numpy()          # 20 of 120 elements were never written
     a[:100].sum()          # uses what is written
     (a * inside)[:100]     # run again with other numbers, as torch's operators: which elements depend on them
     a.sum(), a[110], ...   # a number depends on them: a use
 
-tolist() gives numbers of Python; those of such elements say when they are used.
-"""
+tolist() gives numbers of Python; those of such elements say when they are used."""
 
 from __future__ import annotations
 
@@ -122,7 +121,7 @@ def made_from(own):
 
 
 def undefined(array: numpy.ndarray) -> numpy.ndarray:
-    """Which elements of an array nobody has written."""
+    """Returns which elements of an array nobody has written."""
     return numpy.broadcast_to(_undefined(_plain(array)), array.shape)
 
 
@@ -149,7 +148,8 @@ def _use(array, how: str) -> None:
 
 
 def _is_shown(flags: numpy.ndarray) -> bool:
-    """Whether printing shows an element that was never written: of a large array those at its ends."""
+    """Returns whether printing shows an element that was never written: of a large array those at its
+    ends."""
     options = numpy.get_printoptions()
     if flags.size > options["threshold"]:
         for axis, size in enumerate(flags.shape):

@@ -1,6 +1,6 @@
-"""Arrays of np.empty and np.empty_like, until somebody writes to them (uninit.py). NumPy tells nobody what it
-reads and writes, so that an array counts as a whole: once its numbers have changed otherwise than by kernels,
-all of it is written."""
+"""Follows, for uninit.py, arrays of np.empty and np.empty_like until somebody writes to them. NumPy tells
+nobody what it reads and writes, so that an array counts as a whole: once its numbers have changed otherwise
+than by kernels, all of it is written."""
 
 from __future__ import annotations
 

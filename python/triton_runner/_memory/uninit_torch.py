@@ -1,13 +1,12 @@
-"""torch's part of uninit.py: a dispatch mode sees each operator below autograd, wherever it is called from;
-what torch.compile traces passes it by, and what compiled code runs does not.
+"""Follows, for uninit.py, what torch does: a dispatch mode sees each operator below autograd, wherever it is
+called from; what torch.compile traces passes it by, and what compiled code runs does not.
 
     out = torch.empty(8); kernel writes 6 of it     ->  2 elements have marks
     out[6:] = 0                                     ->  the region of the view is written
     out[:6].sum()                                   ->  reads what is written
     out.clone(), out * mask, out[index], ...        ->  run again with other numbers where marks are:
                                                         elements that come out otherwise have marks
-    float(out.sum()), print(out), out.tolist(), ... ->  uses a number that depends on marks: a fault
-"""
+    float(out.sum()), print(out), out.tolist(), ... ->  uses a number that depends on marks: a fault"""
 
 from __future__ import annotations
 
@@ -406,8 +405,8 @@ def _printed(own):
 
 
 def _is_shown(view: _View) -> bool:
-    """Whether one of the elements that printing shows was never written: of a large tensor those at its
-    ends."""
+    """Returns whether one of the elements that printing shows was never written: of a large tensor those at
+    its ends."""
     import torch
     from torch import _tensor_str
 

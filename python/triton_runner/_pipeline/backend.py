@@ -1,8 +1,7 @@
-"""Triton's backends, stopped at the level that the CPU executes, so that neither LLVM nor ptxas runs for it.
+"""Stops Triton's backends at the level that the CPU executes, so that neither LLVM nor ptxas runs for it.
 
 Each backend in triton.backends is replaced by a subclass that behaves as the original unless its target says
-at which level to stop. This module is imported only when the CPU becomes Triton's device.
-"""
+at which level to stop. This module is imported only when the CPU becomes Triton's device."""
 
 from __future__ import annotations
 

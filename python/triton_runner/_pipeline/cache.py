@@ -1,4 +1,4 @@
-"""Triton's cache of compiled kernels: what is in it, and why two kernels of one name are two."""
+"""Reads Triton's cache of compiled kernels: what is in it, and why two kernels of one name are two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triton's backend of the name "cpu", which torch.compile asks for its kernels on the CPU
+"""Adds a backend of the name "cpu" to Triton, which torch.compile asks for its kernels on the CPU
 (torch._inductor.config.cpu_backend = "triton").
 
 It stands in Triton's table of backends beside NVIDIA's and AMD's, and compiles nothing itself: a kernel for

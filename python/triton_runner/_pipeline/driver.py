@@ -1,5 +1,5 @@
-"""The driver that Triton asks for its device: inert until its first use, then the CPU or Triton's own driver
-of a GPU."""
+"""LazyDriver is the driver that Triton asks for its device: inert until its first use, then the CPU or
+Triton's own driver of a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class LazyDriver:
 
     @staticmethod
     def is_active() -> bool:
-        """Whether Triton's table of backends has a GPU: programs ask before they take a path for one."""
+        """Returns whether Triton's table of backends has a GPU: programs ask before they take a path for
+        one."""
         return devices.pretends_cuda
 
     # Triton's launchers for AMD assert that the driver is one of their own class.

@@ -1,5 +1,6 @@
-"""MLIR_ENABLE_DUMP, NVPTX_ENABLE_DUMP and AMDGCN_ENABLE_DUMP where the CPU executes an upper level: the
-stages after it, which nothing else would run, are run for what they print."""
+"""Serves MLIR_ENABLE_DUMP, NVPTX_ENABLE_DUMP and AMDGCN_ENABLE_DUMP where the CPU executes an upper level:
+the stages after it, which nothing else would run, are run for what they print. (Dumps of values are
+_kernel/dumps.)"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _OFF = ("", "0", "false", "off", "no", "n")
 
 
 def _asked(knob: str, variable: str) -> bool:
-    """Whether Triton would print it: releases differ in what they take for true."""
+    """Returns whether Triton would print it: releases differ in what they take for true."""
     family, _, name = knob.partition(".")
     group = getattr(getattr(triton, "knobs", None), family, None)
     if hasattr(group, name):

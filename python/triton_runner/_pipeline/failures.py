@@ -1,9 +1,8 @@
-"""Compilations that fail: where the compiler was and what it said, or the line of the kernel that its front
-end refuses.
+"""Describes compilations that fail: where the compiler was and what it said, or the line of the kernel that
+its front end refuses.
 
     kernel.py:12:9: error: ...            the front end refuses the kernel: the kernel is at fault
-    make_ttgir, pass add_pipeline: ...    a stage fails: the compiler is at fault
-"""
+    make_ttgir, pass add_pipeline: ...    a stage fails: the compiler is at fault"""
 
 from __future__ import annotations
 
@@ -116,7 +115,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def _is_of_front_end(error: BaseException) -> bool:
-    """Whether an exception comes out of the front end, which makes the IR."""
+    """Returns whether an exception comes out of the front end, which makes the IR."""
     from triton.compiler.compiler import ASTSource
 
     frames = error.__traceback__

@@ -1,5 +1,5 @@
-"""Steps of Triton that can end the process (LLVM aborts on text it cannot read, and a compiler may crash),
-tried in a child first, or done in one."""
+"""Tries in a child process the steps of Triton that can end the process (LLVM aborts on text it cannot read,
+and a compiler may crash)."""
 
 from __future__ import annotations
 

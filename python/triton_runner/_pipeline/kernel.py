@@ -1,5 +1,5 @@
-"""Triton's CompiledKernel for the CPU: the executed level is compiled, the later ones when they are first
-asked for."""
+"""Makes Triton's CompiledKernel for the CPU: the executed level is compiled, the later ones when they are
+first asked for."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@
 Triton's key holds the text of a kernel and the line it begins at, and no path: the second program would get
 the first one's code, whose faults and breakpoints name a.py. A kernel for the CPU has its files in its key,
 so that each copy is compiled once. The kernel's own `cache_key`, and every key of a GPU, stay as Triton makes
-them.
-"""
+them."""
 
 from __future__ import annotations
 

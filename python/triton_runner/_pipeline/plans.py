@@ -1,5 +1,5 @@
-"""A plan of compiler passes for the kernels that this process compiles for the CPU: what bisection changes in
-a program that it runs. recorder.py says what a plan holds."""
+"""Applies a plan of compiler passes to the kernels that this process compiles for the CPU: bisection changes
+compilations so in a program that it runs. recorder.py of _worker says what a plan holds."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A kernel as JSON: its source, that of the JIT functions it calls, and the globals that they use.
+"""Writes a kernel as JSON: its source, that of the JIT functions it calls, and the globals that they use.
 
 No pickle and no import of the program that defined it: a worker makes the kernel again (rebuild.py) without
-running the program. What cannot travel is named.
-"""
+running the program. What cannot travel is named."""
 
 from __future__ import annotations
 

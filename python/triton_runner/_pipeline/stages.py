@@ -1,4 +1,4 @@
-"""Compiling onward in this process: the text of one level through Triton's own later stages."""
+"""Compiles onward in this process: the text of one level goes through Triton's own later stages."""
 
 from __future__ import annotations
 

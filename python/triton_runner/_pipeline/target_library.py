@@ -1,5 +1,5 @@
-"""Functions of the target's library (libdevice) as PTX between registers, for numerics="hardware": what the
-installed Triton compiles a kernel to that does nothing but apply one."""
+"""Gives functions of the target's library (libdevice) as PTX between registers, for numerics="hardware": the
+installed Triton compiles a kernel that does nothing but apply one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Triton's targets by their names, and Triton's own backends beneath ours."""
+"""Makes Triton's targets from their names ("cuda:90", "hip:gfx942"), and finds Triton's own backends beneath
+ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TTIR, TTGIR and LLIR of other releases, brought to what a release reads before it compiles them."""
+"""Brings TTIR, TTGIR and LLIR of other releases to what a release reads, before it compiles them."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def for_compiler(text: str, level: str, release: str, filename: str = "") -> tup
 
 
 def has_calls_to_inline(text: str, level: str, filename: str = "") -> bool:
-    """Whether a text is TTIR as the front end made it: it calls functions that Triton's TTIR stage inlines.
-    The later stages do not compile such calls."""
+    """Returns whether a text is TTIR as the front end made it: it calls functions that Triton's TTIR stage
+    inlines. The later stages do not compile such calls."""
     if level != "ttir" or "tt.call" not in text:
         return False
     try:

@@ -1,10 +1,9 @@
-"""The Triton releases that this machine has beside the installed one, and the builds that others publish
-("fbtriton-3.7.4"), each in a folder of the cache.
+"""Finds, fetches and removes the Triton releases that this machine has beside the installed one, and the
+builds that others publish ("fbtriton-3.7.4"), each in a folder of the cache.
 
 A folder is what `pip install --target` makes of the release's wheel, without its dependencies: a worker
 puts it first on sys.path of the user's own interpreter. $TRITON_RUNNER_VERSIONS, else
-${XDG_CACHE_HOME:-~/.cache}/triton-runner/versions.
-"""
+${XDG_CACHE_HOME:-~/.cache}/triton-runner/versions."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def newest_patches() -> list[str]:
 
 
 def says(version: str, imported: str) -> bool:
-    """Whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
+    """Returns whether the Triton of a version calls itself so: "3.7.4+fb" that of "fbtriton-3.7.4"."""
     row, patch = distribution_of(version), _patch(version)
     if row is None or not row.suffix:
         imported = imported.partition("+")[0]

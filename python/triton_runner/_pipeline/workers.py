@@ -1,8 +1,8 @@
-"""Worker processes: a Triton release in a process of its own, kept warm, that answers requests (child.py).
+"""Asks worker processes: each is a Triton release in a process of its own, kept warm, that answers requests
+(child.py of _worker).
 
 A worker that dies takes one request with it: the error says its stage, its pass where MLIR tells, what it
-wrote, and a folder that reproduces it.
-"""
+wrote, and a folder that reproduces it."""
 
 from __future__ import annotations
 

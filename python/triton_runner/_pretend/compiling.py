@@ -1,9 +1,9 @@
-"""torch.compile for tensors that say cuda and are on the CPU: Inductor writes Triton kernels as for a GPU.
+"""Makes torch.compile work on tensors that say cuda and are on the CPU: Inductor writes Triton kernels as for
+a GPU.
 
 Fake tensors say cuda to Python and are CPU tensors to torch's C++, as real ones are, so that autograd and the
 choice of operators work on what will run. The modules of torch are changed when a program first imports them,
-a few names each.
-"""
+a few names each."""
 
 from __future__ import annotations
 

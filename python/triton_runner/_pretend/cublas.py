@@ -1,4 +1,5 @@
-"""triton._C.libtriton.nvidia.cublas under --pretend-cuda: Triton's programs measure themselves against it."""
+"""Replaces triton._C.libtriton.nvidia.cublas under --pretend-cuda: Triton's programs measure themselves
+against it."""
 
 from __future__ import annotations
 

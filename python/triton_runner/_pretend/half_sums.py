@@ -1,9 +1,8 @@
-"""f16 and bf16 under --pretend-cuda: torch's operators on the CPU that do not sum as CUDA's do.
+"""Replaces, under --pretend-cuda, torch's operators of f16 and bf16 on the CPU that do not sum as CUDA's do.
 
 CUDA sums 16-bit numbers in f32 and rounds once. On the CPU some gradients are summed in 16 bits (that of a
 layer norm's weight is off by 0.07 in f16, where rounding once is off by 0.004), and products, summed right,
-take 10 to 30 times as long as in f32 where oneDNN has no instructions for the type. Here they take f32.
-"""
+take 10 to 30 times as long as in f32 where oneDNN has no instructions for the type. Here they take f32."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The functions of torch._C below torch.cuda and torch.accelerator, for one device that is the CPU.
+"""Replaces the functions of torch._C below torch.cuda and torch.accelerator, for one device that is the CPU.
 
 torch.cuda's own Python runs on top of them, so that its names need no stand-ins and mean what they mean to
-torch._dynamo, which wants each of them to be a function of its own: hence one new function for each row.
-"""
+torch._dynamo, which wants each of them to be a function of its own: hence one new function for each row."""
 
 from __future__ import annotations
 

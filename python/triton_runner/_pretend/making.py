@@ -1,4 +1,5 @@
-"""torch's C++ makes CUDA tensors on the CPU: the operators that make them, and the guard asked before."""
+"""Makes torch's C++ create CUDA tensors on the CPU: it replaces the operators that make them, and the guard
+asked before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of torch.cuda that cannot be had without a GPU, each with its reason, which calling it raises."""
+"""Replaces the names of torch.cuda that cannot be had without a GPU by functions that raise the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""torch.cuda's classes: streams and events on the CPU's clock, generators, and the old types of tensors."""
+"""Replaces torch.cuda's classes: streams and events on the CPU's clock, generators, and the old types of
+tensors."""
 
 from __future__ import annotations
 

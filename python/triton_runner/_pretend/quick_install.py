@@ -1,10 +1,9 @@
-"""--quick (TRITON_RUNNER_QUICK=1): programs that measure end soon, where they run on the CPU.
+"""Makes programs that measure end soon where they run on the CPU: --quick (TRITON_RUNNER_QUICK=1).
 
 A launch that triton.testing or the autotuner measures runs once or twice, with the first programs of the grid
 only; perf_report measures at the smallest size; a device has as many multiprocessors as the target's; large
 random tensors repeat a block of numbers. Launches elsewhere, and so whatever a program checks, run whole.
-Each kind is said once on stderr.
-"""
+Each kind is said once on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""pytest under --quick: each test function runs at the first of its parameters that it does not skip."""
+"""Runs, under pytest with --quick, each test function at the first of its parameters that it does not
+skip."""
 
 from __future__ import annotations
 

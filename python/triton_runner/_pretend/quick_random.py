@@ -1,9 +1,9 @@
-"""Random tensors of --quick: numbers for a whole benchmark's memory take longer than what it measures.
+"""Makes large random tensors quickly under --quick: numbers for a whole benchmark's memory take longer than
+what it measures.
 
 A large tensor of torch.rand or torch.randn has one block of random numbers mapped again and again, copied
 page by page where it is written: gigabytes that cost the memory and the time of the block. A launch on
-gigabytes of them only measures, so that it runs its first programs, wherever it stands in the program.
-"""
+gigabytes of them only measures, so that it runs its first programs, wherever it stands in the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's
+"""Runs another program in this process, as python would, with the CPU (or what was asked for) as Triton's
 device."""
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
 
 
 def asks_for_cuda(error: BaseException) -> bool:
-    """Whether torch raised an error because it was asked for CUDA, which is not here."""
+    """Returns whether torch raised an error because it was asked for CUDA, which is not here."""
     cuda = sys.modules.get("torch.cuda")
     frames = traceback.extract_tb(error.__traceback__)
     return bool(cuda and frames and frames[-1].filename.startswith(os.path.dirname(cuda.__file__) + os.sep))
@@ -290,7 +290,7 @@ def _tell_of_others() -> None:
 
 
 def _is_prepared(words, env) -> bool:
-    """Whether a Python that is started so imports started/sitecustomize.py."""
+    """Returns whether a Python that is started so imports started/sitecustomize.py."""
     words = [os.fsdecode(word) for word in words[1:]]
     options = itertools.takewhile(lambda word: word.startswith("-") and word not in ("-c", "-m"), words)
     if any(not option.startswith("--") and {*option} & {*"IES"} for option in options):

@@ -1,10 +1,9 @@
-"""Tensors say that they are on cuda:0, unless they were made on the CPU or moved there.
+"""Makes tensors say that they are on cuda:0, unless they were made on the CPU or moved there.
 
 A mark on a tensor's storage says "cpu" or "cuda". Calls of torch's functions in the main thread pass through
 a mode that marks what is made on the CPU and what is computed from it; whatever carries no mark says cuda.
 torch's own kernels for making tensors on CUDA make them on the CPU, in every thread. Moving between the two
-copies, as on a GPU.
-"""
+copies, as on a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _constructors = _device_constructors()
 
 
 def asks_for_cuda(value) -> bool:
-    """Whether a device argument means a CUDA device; a number does."""
+    """Returns whether a device argument means a CUDA device; a number does."""
     if isinstance(value, str):
         return value == "cuda" or value.startswith("cuda:")
     if isinstance(value, torch.device):
@@ -185,7 +184,7 @@ def _tensors_in(values):
 
 
 def _is_tracing() -> bool:
-    """Whether torch.compile is at work: a dispatch mode that is not ours is on."""
+    """Returns whether torch.compile is at work: a dispatch mode that is not ours is on."""
     top = torch._C._len_torch_dispatch_stack() - 1
     return top >= 0 and not getattr(torch._C._get_dispatch_stack_at(top), "watches_memory", False)
 

@@ -1,6 +1,5 @@
-"""The launches that a program asks for, of an autotuner or of a kernel: who watches them may launch each with
-other options before the program goes on.
-"""
+"""Watching sees the launches that a program asks for, of an autotuner or of a kernel, and may launch each
+with other options before the program goes on."""
 
 from __future__ import annotations
 

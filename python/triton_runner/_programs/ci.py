@@ -1,5 +1,5 @@
-"""--junit, --sarif and --github of the verbs that judge: what compare and bisect found, as checks, and the
-files that are written."""
+"""Adds --junit, --sarif and --github to the verbs that judge: turns the findings of compare and bisect into
+checks, and writes the files."""
 
 from __future__ import annotations
 

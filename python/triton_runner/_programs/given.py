@@ -1,4 +1,4 @@
-"""One launch that is given: a kernel of a file, its arguments and its grid."""
+"""Given is one launch that a command line describes: a kernel of a file, its arguments and its grid."""
 
 from __future__ import annotations
 

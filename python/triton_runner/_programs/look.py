@@ -1,4 +1,4 @@
-"""How to look at a launch that stopped: the command that runs it again under the debugger."""
+"""look() gives the command that runs a launch that stopped again, under the debugger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Verbs of the command line share these: --json, programs and their words, options of the form NAME=VALUE."""
+"""Has the options that all verbs share: --json, programs and their words, options of the form NAME=VALUE; and
+the group `verbs`, in which each verb says where help lists it."""
 
 from __future__ import annotations
 
@@ -59,8 +60,8 @@ class ProgramOrFile(click.Command):
 
 
 def is_program(what: str) -> bool:
-    """Whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a folder
-    without a __main__.py."""
+    """Returns whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a
+    folder without a __main__.py."""
     if os.path.isdir(what):
         return os.path.isfile(os.path.join(what, "__main__.py"))
     return not re.search(rf"\.(trcase|{'|'.join((*ENDINGS, *HOLDERS))})$|\.py:[\w.]+$", what)

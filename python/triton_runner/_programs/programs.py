@@ -1,4 +1,4 @@
-"""A command's words name one of these: a program with its arguments, a case, a file of a kernel, or
+"""Reads the words of a command that name a program with its arguments, a case, a file of a kernel, or
 kernel.py:name, with the options that say how it is compiled or launched."""
 
 from __future__ import annotations

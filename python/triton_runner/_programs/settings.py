@@ -1,5 +1,5 @@
-"""Settings as options of verbs that launch, and what such a verb does before and after: the settings come
-into force, and what launches noted is shown."""
+"""Gives settings as options to verbs that launch, and does what such a verb needs before and after: the
+settings come into force, and what launches noted is shown. The settings themselves are _settings."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""A command that runs somebody's program in a process of its own, and decides what to say in another one: the
-program may end its process, hand it to another program or be killed, and may print what it likes.
+"""Runs somebody's program in a process of its own, and decides what to say in another one: the program may
+end its process, hand it to another program or be killed, and may print what it likes.
 
 watched(): the process that runs the program tells of its steps through a pipe. What it tells last is the
 Report; where it ends without one, the process that waits makes the report of what was told until then.
 
-in_own_process: the process that waits speaks only where a compiler has ended the other one.
-"""
+in_own_process: the process that waits speaks only where a compiler has ended the other one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The settings say what a launch runs on and how: from the environment, from using(), from a launch's
-keywords, in rising precedence.
+"""Settings says what a launch runs on and how: from the environment, from using(), from a launch's keywords,
+in rising precedence.
 
-The environment is read once, at the first use.
-"""
+The environment is read once, at the first use."""
 
 from __future__ import annotations
 
@@ -90,7 +89,7 @@ def _number(name: str, lowest: int):
 
 
 def looks(check: str, level: str) -> bool:
-    """Whether a check looks at what is executed at a level."""
+    """Returns whether a check looks at what is executed at a level."""
     if check == "hazard":
         return level in ("cubin", "amdgcn")
     if check in MLIR_CHECKS:
@@ -288,7 +287,7 @@ def current() -> Settings:
 
 
 def is_recording() -> bool:
-    """Whether launches are recorded now, by dumping(): within its block settings are others."""
+    """Returns whether launches are recorded now, by dumping(): within its block settings are others."""
     settings = current()
     return settings.recorder is not None or settings.debugger is not None
 
@@ -357,7 +356,7 @@ class using:
         self._changes = tuple((name, value) for name, value in settings.items() if value is not None)
 
     def settings(self) -> Settings:
-        """Those that are in force inside."""
+        """Returns the settings that are in force inside."""
         # A recorder is of one block: a cache would keep it, and what it recorded.
         own = {"recorder", "debugger", "substitute"} & {name for name, _ in self._changes}
         replaced = _replaced.__wrapped__ if own else _replaced

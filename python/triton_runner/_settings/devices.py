@@ -1,4 +1,5 @@
-"""Which device a launch runs on, and what the CPU compiles for and executes, by the settings in force."""
+"""Decides which device a launch runs on, and what the CPU compiles for and executes, by the settings in
+force."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The environment variables that Triton's releases, MLIR, LLVM and this package read, and what each does.
+"""Lists the environment variables that Triton's releases, MLIR, LLVM and this package read, and what each
+does.
 
 A row: name, what it does, and its kind: "code" may change what is compiled or computed, "print" writes
 something, "place" says where something lies, "run" is of launches and caches. Those of settings are made of
-Settings. tests/python/cli/test_doctor.py asks every release at hand for the names that it reads.
-"""
+Settings. tests/python/cli/test_doctor.py asks every release at hand for the names that it reads."""
 
 from __future__ import annotations
 
@@ -173,7 +173,8 @@ def in_force(environment) -> list[tuple[Variable, str]]:
 
 
 def that_change_code(environment) -> dict[str, str]:
-    """Those that may change what a kernel is compiled to or computes, and those that nobody knows."""
+    """Returns the variables that may change what a kernel is compiled to or computes, and those that nobody
+    knows."""
     return {
         variable.name: value
         for variable, value in in_force(environment)

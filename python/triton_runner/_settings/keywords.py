@@ -1,4 +1,4 @@
-"""The keywords that a launch takes beyond Triton's: where a kernel enters, and what it runs on."""
+"""Takes the keywords that a launch has beyond Triton's: where a kernel enters, and what it runs on."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The lines that a compiled kernel prints on stdout; none of them when TRITON_RUNNER_PROD=1,
-only its folder when TRITON_RUNNER_PROD_TEST=1."""
+"""Prints the lines of a compiled kernel on stdout; none of them when TRITON_RUNNER_PROD=1, only its folder
+when TRITON_RUNNER_PROD_TEST=1."""
 
 from __future__ import annotations
 

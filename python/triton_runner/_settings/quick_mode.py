@@ -1,6 +1,6 @@
-"""--quick (TRITON_RUNNER_QUICK=1): what a program measures on the CPU ends soon. Its launches run their first
-programs only, once or twice; each kind of shortening is said once on stderr. _pretend/quick_install.py puts
-this in the place of what programs measure with."""
+"""Decides, for --quick (TRITON_RUNNER_QUICK=1), how much of what a program measures runs on the CPU: its
+launches run their first programs only, once or twice; each kind of shortening is said once on stderr.
+_pretend/quick_install.py puts this in the place of what programs measure with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 
 def multiprocessors(arch: str) -> int | None:
-    """How many a device of that architecture has; None where quick runs are not asked for."""
+    """Returns how many a device of that architecture has; None where quick runs are not asked for."""
     if not _settings.quick() or arch not in _MULTIPROCESSORS:
         return None
     count = _MULTIPROCESSORS[arch]

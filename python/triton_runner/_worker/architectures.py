@@ -1,6 +1,5 @@
-"""Which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no list of
-ours grows old. Standard library and Triton only, in Python 3.8's syntax.
-"""
+"""Tells which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no
+list of ours grows old. Standard library and Triton only, in Python 3.8's syntax."""
 
 import contextlib
 import difflib
@@ -55,7 +54,8 @@ def unknown(backend, arch):
 
 
 def _architectures(backend):
-    """Those that this Triton knows, as ["75", "80", ...] or ["gfx942", ...], asked in another process."""
+    """Returns the architectures that this Triton knows, as ["75", "80", ...] or ["gfx942", ...], asked in
+    another process."""
     code = (
         "import sys, types; sys.path[:] = %r; sys.modules['own'] = types.ModuleType('own'); "
         "sys.modules['own'].__path__ = [%r]; from own import architectures; "

@@ -1,4 +1,5 @@
-"""The worker process: serves requests one by one, each in a process forked for it.
+"""Serves requests in a worker process, one by one, each in a process forked for it. _pipeline/workers.py asks
+it.
 
     python child.py DESCRIPTOR FOLDER MODULE   serves the socket, with the Triton in FOLDER ("": the installed
                                                one), which has the name MODULE there
@@ -6,8 +7,7 @@
 
 Standard library only, in Python 3.8's syntax. Messages are JSON after eight bytes of length, on a
 descriptor of their own: LLVM and Triton write to stdout. The forked process sees Triton imported and
-nothing compiled, so that every compilation is the first of its process (in 3.2 and 3.3 later ones differ).
-"""
+nothing compiled, so that every compilation is the first of its process (in 3.2 and 3.3 later ones differ)."""
 
 import base64
 import contextlib

@@ -1,6 +1,5 @@
-"""Element types, a row each, and the one reader of their names: the IR's (f32), Triton's (fp32) and NumPy's
-(float32). Standard library only, in Python 3.8's syntax: job.py reads signatures with it.
-"""
+"""Lists the element types, a row each, and reads their names: the IR's (f32), Triton's (fp32) and NumPy's
+(float32). Standard library only, in Python 3.8's syntax: job.py reads signatures with it."""
 
 import collections
 import re

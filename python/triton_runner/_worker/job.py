@@ -1,4 +1,4 @@
-"""One compilation by the Triton that this interpreter imports: any known release, from any level to any
+"""Does one compilation by the Triton that this interpreter imports: any known release, from any level to any
 other.
 
 Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every

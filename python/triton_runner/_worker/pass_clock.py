@@ -1,4 +1,5 @@
-"""A program that stamps what LLVM prints about its passes: bytes on stdin, one JSON document on stdout.
+"""Stamps what LLVM prints about its passes with the time. It is a program: bytes on stdin, one JSON document
+on stdout.
 
 LLVM prints "Running pass: X on f" as a pass begins and "; *** IR Dump After X on f ***" as it ends, and then
 the IR. Nothing of the IR is kept, and the time that printing it takes belongs to no pass. It is a process of
@@ -7,8 +8,7 @@ its own, because some releases hold Python's lock while they optimise.
 LLVM writes word by word, and a reader that wakes for each of them makes it slow. While a long IR is printed
 the reader therefore naps, until most of what the last one had has come; then it waits for each word again.
 
-    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}
-"""
+    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}"""
 
 import contextlib
 import fcntl
@@ -38,7 +38,7 @@ class Clock:
         self._printed = self._last_printed = 0  # bytes
 
     def is_in_print(self):
-        """Whether the print of a long IR has some time to go."""
+        """Returns whether the print of a long IR has some time to go."""
         is_long = self._last_printed > _LONG and self._printed < _MOST * self._last_printed
         return self._printing_since is not None and is_long
 

@@ -1,9 +1,8 @@
-"""A kernel made again from what portable.py took down of it, in a process that has none of the caller's
-objects.
+"""Makes a kernel again from what portable.py (_pipeline) took down of it, in a process that has none of the
+caller's objects.
 
 Standard library and Triton only, in Python 3.8's syntax. Sources are compiled under their own file names
-and at their own lines, so that locations in the IR are those of the original.
-"""
+and at their own lines, so that locations in the IR are those of the original."""
 
 import importlib
 import inspect

@@ -80,7 +80,7 @@ class Selector:
         return named and self.stage in (None, stage)
 
     def matches(self, seen):
-        """Whether the last of the passes seen so far ([(stage, add), ...]) is one."""
+        """Returns whether the last of the passes seen so far ([(stage, add), ...]) is one."""
         if self.number is not None:
             is_next = len(seen) == self.number
         else:
@@ -144,8 +144,8 @@ class Recorder:
         return [each for each in selectors if each is not None and not each.met]
 
     def made(self, level):
-        """Whether what the stage of a level gave back is of that level: it ran whole or in part, and not
-        beyond where the plan stops."""
+        """Returns whether what the stage of a level gave back is of that level: it ran whole or in part, and
+        not beyond where the plan stops."""
         if level in self._behind:
             return False
         steps = [step for step in self.passes if step["level"] == level]

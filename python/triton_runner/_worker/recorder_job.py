@@ -1,4 +1,4 @@
-"""job.run() under a recorder: the same compilation, pass by pass, whole or as a plan says.
+"""Runs job.run() under a recorder: the same compilation, pass by pass, whole or as a plan says.
 
 Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with these fields more:
 
@@ -6,8 +6,7 @@ Standard library and Triton only, in Python 3.8's syntax. A request is job.run()
     walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
     llvm         whether the passes inside LLVM are kept too, as llvm_passes.record() has them
 
-and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at.
-"""
+and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at."""
 
 import time
 

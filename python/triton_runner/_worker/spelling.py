@@ -1,4 +1,4 @@
-"""How a message names an option: as Python has it, or as the command line that runs has it.
+"""Decides how a message names an option: as Python has it, or as the command line that runs has it.
 
     option("triton", "3.9.0")              triton="3.9.0", or --triton 3.9.0
     option("programs", "0,5", "[0, 5]")    programs=[0, 5], or --programs 0,5

@@ -1,4 +1,4 @@
-"""job.run() with a stopwatch: how long each stage takes and, if wanted, what it spends that time on.
+"""Runs job.run() with a stopwatch: how long each stage takes and, if wanted, what it spends that time on.
 
 Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with the field
 
@@ -12,8 +12,7 @@ seconds that the timing itself took, "name", "release"}. The kinds:
     optimise     a pass within llvm.optimize_module, by what LLVM prints as it begins and ends (pass_clock.py)
     generate     a pass within llvm.translate_to_asm, as LLVM's own timers report it (LLVM_ENABLE_TIMING)
     process      a program that a stage runs: ptxas, its name with what it was asked for
-    ptxas        within that process, the compilation of a function, as `ptxas -v` reports it
-"""
+    ptxas        within that process, the compilation of a function, as `ptxas -v` reports it"""
 
 import contextlib
 import json

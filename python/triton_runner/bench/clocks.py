@@ -1,7 +1,6 @@
-"""The clocks of what is measured: a GPU's as nvidia-smi reads them, a CPU's as the kernel tells.
+"""Reads the clocks of what is measured: a GPU's as nvidia-smi has them, a CPU's as the kernel has them.
 
-A time means little without them: a GPU that is hot or limited runs at half its clock.
-"""
+A time means little without them: a GPU that is hot or limited runs at half its clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels that are measured, as anybody writes them. Nothing but Triton is imported, so that another
+"""Has the kernels that are measured, as anybody writes them. Nothing but Triton is imported, so that another
 interpreter loads this file by its path."""
 
 import triton

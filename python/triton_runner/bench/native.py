@@ -1,7 +1,6 @@
-"""The ways to launch that are Triton's own, and those of whichever package is called triton_runner.
+"""Launches in the ways that are Triton's own, and those of whichever package is called triton_runner.
 
-Only Triton and torch are used, so that another interpreter runs this file too (peer.py).
-"""
+Only Triton and torch are used, so that another interpreter runs this file too (peer.py)."""
 
 import hashlib
 

@@ -1,10 +1,9 @@
-"""The other end of peers.py: measures in the interpreter that runs it, with the packages that it has.
+"""Measures in the interpreter that runs it, with the packages that it has: the other end of peers.py.
 
     PYTHON peer.py READ WRITE [FIRST_ON_PATH ...]
 
 Reads requests from one descriptor and writes answers to the other, JSON a line. Standard library, Triton and
-torch only; triton_runner is whatever that interpreter calls so, or nothing.
-"""
+torch only; triton_runner is whatever that interpreter calls so, or nothing."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
-"""Other interpreters as rows of a benchmark: each in a process of its own (peer.py), asked for a sample when
-its turn comes, so that its samples lie between ours."""
+"""Makes other interpreters rows of a benchmark: each is in a process of its own (peer.py), asked for a sample
+when its turn comes, so that its samples lie between ours."""
 
 from __future__ import annotations
 

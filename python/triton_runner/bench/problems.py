@@ -1,7 +1,6 @@
-"""The problems that the benchmarks compute: a kernel with its arguments, and what has to come out.
+"""Defines the problems that the benchmarks compute: a kernel with its arguments, and what has to come out.
 
-Only Triton, torch and kernels.py are used, so that another interpreter runs this file too (peer.py).
-"""
+Only Triton, torch and kernels.py are used, so that another interpreter runs this file too (peer.py)."""
 
 import dataclasses
 

@@ -1,9 +1,8 @@
-"""Rows of a benchmark, and rounds in which each is timed once, beside the others.
+"""Times the rows of a benchmark in rounds, in each of which every row is timed once, beside the others.
 
 A row says what it launches, checks its result before it is timed, and gives one sample when asked for. The
 rows of a round come in another order each time: none always follows the same one. What cannot run here is a
-row too, with the reason.
-"""
+row too, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How benchmarks run: each section checked, timed and shown, and what is written."""
+"""Runs benchmarks: each section is checked, timed and shown, and the results are written."""
 
 from __future__ import annotations
 

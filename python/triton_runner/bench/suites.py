@@ -1,4 +1,4 @@
-"""The benchmarks by name: their sections, each with all the rows that there are."""
+"""Lists the benchmarks by name: their sections, each with all the rows that there are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""How one sample is taken: seconds of a launch, on the host or on the GPU.
+"""Takes one sample: seconds of a launch, on the host or on the GPU.
 
-Only torch is used, so that another interpreter runs this file too (peer.py).
-"""
+Only torch is used, so that another interpreter runs this file too (peer.py)."""
 
 import time
 

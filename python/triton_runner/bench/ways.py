@@ -1,5 +1,5 @@
-"""This interpreter's ways to run a problem, each a row: the driver from C++, Triton's own, ours at every
-level, CuPy, torch."""
+"""Lists this interpreter's ways to run a problem, each a row: the driver from C++, Triton's own, ours at
+every level, CuPy, torch."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""The verbs of the command line, a room each: what it gives (results), what it does (run), how that reads
-(text), and its options (command). A room needs no entry elsewhere: _cli finds it."""
+"""Holds the verbs of the command line, a room each: what a verb gives (results), what it does (run), how that
+reads (text), and its options (command). A room needs no entry elsewhere: _cli finds it."""

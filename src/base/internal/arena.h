@@ -1,4 +1,5 @@
-// Bump allocation: a module's graph is thousands of small objects that live and die together.
+// Arena allocates by moving a pointer: a module's graph is thousands of small objects that live and die
+// together.
 #pragma once
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,5 @@
-// The places of a text that is asked for many of them.
+// Lines finds the line and column of an offset in a text that is asked for many of them: it keeps where each
+// line starts. For a single place there is base::locate().
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Small tables of pairs.
+// look_up() finds the value of a key in a small table of pairs, row by row. A large table of texts is a
+// TextMap.
 #pragma once
 #include <cstddef>
 #include <optional>

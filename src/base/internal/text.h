@@ -1,4 +1,5 @@
-// Small questions about text that every parser and every message has.
+// Parsers and messages ask these small questions of text: is this a digit, which number stands here, what is
+// left without the blanks.
 #pragma once
 #include <charconv>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A flat hash map from text to a small value: open addressing, no deletion. The texts must outlive the map.
+// TextMap is a flat hash map from text to a small value: open addressing, no deletion. The texts must outlive
+// the map.
 #pragma once
 #include <cstdint>
 #include <cstring>

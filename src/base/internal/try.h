@@ -1,4 +1,5 @@
-// TRY(result): its value; where it has none, the function that says TRY returns the Diagnostic.
+// TRY(result) is the value of a Result. If the Result has none, the function that says TRY returns its
+// Diagnostic.
 #pragma once
 #include <utility>
 

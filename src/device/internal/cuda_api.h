@@ -1,5 +1,5 @@
-// The part of CUDA's driver interface that we use, declared by ourselves: building needs no CUDA, running
-// needs only libcuda.so.1. Names, layouts and numbers are those of the driver's binary interface.
+// Declares the part of CUDA's driver interface that we use, so that building needs no CUDA and running needs
+// only libcuda.so.1. Names, layouts and numbers are those of the driver's binary interface.
 #pragma once
 #include <cstddef>
 #include <cstdint>

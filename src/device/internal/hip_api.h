@@ -1,4 +1,4 @@
-// The part of HIP's interface that we use, declared by ourselves: building needs no ROCm, running needs only
+// Declares the part of HIP's interface that we use, so that building needs no ROCm and running needs only
 // libamdhip64.so. Names, layouts and numbers are those of HIP 6's binary interface.
 #pragma once
 #include <cstddef>

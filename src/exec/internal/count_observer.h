@@ -36,7 +36,7 @@ struct Collision {
   uint32_t bank = 0;
   std::array<uint32_t, 2> threads{}, offsets{};
   int64_t program = 0;
-  // Whether this is the one to show of two; the same whichever worker came first.
+  // Returns whether this is the one to show of two; the same whichever worker came first.
   bool goes_before(const Collision& other) const {
     return ways != other.ways ? ways > other.ways : program < other.program;
   }

@@ -1,4 +1,5 @@
-// Accesses out of bounds of a launch that goes on after them (LaunchOptions::faults): each site once.
+// Faults collects the accesses out of bounds of a launch that goes on after them (LaunchOptions::faults):
+// each site once, with a count.
 #pragma once
 #include <cstdint>
 #include <functional>

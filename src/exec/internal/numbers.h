@@ -1,4 +1,4 @@
-// Places in messages: "1, 2, 3".
+// numbers_text() writes places as messages do: {1, 2, 3} as "1, 2, 3".
 #pragma once
 #include <cstdint>
 #include <span>

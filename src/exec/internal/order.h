@@ -1,5 +1,6 @@
-// Pseudo-random orders from a seed, the same on every machine: of the programs of a grid, of turns, of the
-// elements of an atomic operation (LaunchOptions::shuffle), and of when asynchronous operations take effect.
+// Makes pseudo-random orders from a seed, the same on every machine: of the programs of a grid, of turns, of
+// the elements of an atomic operation (LaunchOptions::shuffle), and of when asynchronous operations take
+// effect.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The threads that run programs: pinned, made when first needed, and made anew in a forked child.
+// run_workers() runs a launch on pinned threads. They are made when first needed, and made anew in a forked
+// child.
 #pragma once
 #include <functional>
 

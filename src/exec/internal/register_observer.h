@@ -1,4 +1,5 @@
-// Probes of the SIMT engine: places in the code of a kernel where registers are read, thread by thread.
+// Probes of the SIMT engine implement this: the engine reads registers at places of a kernel's code and hands
+// them over, thread by thread. (Observers of whole tiles are exec/observer.h.)
 #pragma once
 #include <array>
 #include <cstddef>

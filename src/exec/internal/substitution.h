@@ -1,6 +1,6 @@
-// An experiment of check="nan", "uninit", "zerodiv" and their like: what a check would report gets a number in
-// its place, the place is noted, and the launch goes on. What depends on the value shows by running with two
-// numbers.
+// Substitution is an experiment of check="nan", "uninit", "zerodiv" and their like: what a check would report
+// is replaced by a number, the place is noted, and the launch goes on. Whatever depends on the value differs
+// between runs with two numbers.
 #pragma once
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
-// The 128 bytes in which a tensor descriptor lies in memory: the CPU's own format in place of CUtensorMap,
-// told by a magic number. Releases up to 3.3 pass a host-side descriptor as a pointer to them; kernels write
-// them too.
+// Encodes and decodes the 128 bytes in which a tensor descriptor lies in memory: the CPU's own format in
+// place of CUtensorMap, recognised by a magic number. Releases up to 3.3 pass a host-side descriptor as a
+// pointer to them; kernels write them too.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// When asynchronous operations take effect, and check="race" at both ends of it.
+// Decides when asynchronous operations take effect (early, late, or in a random order), and launches at both
+// ends of that for check="race".
 #pragma once
 #include <span>
 
@@ -14,7 +15,7 @@ class TimingPlaces {
   TimingPlaces(const Timing& timing, uint64_t program)
       : timing_(timing), random_(timing.seed ^ program << 20) {}
   Timing::Kind kind() const { return timing_.kind; }
-  // Whether what was just issued takes effect at once.
+  // Returns whether what was just issued takes effect at once.
   bool at_once() {
     return timing_.kind == Timing::kEager || (timing_.kind == Timing::kRandom && below(2) == 0);
   }
@@ -31,7 +32,7 @@ class TimingPlaces {
 // race.
 LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
                               std::span<const Argument> arguments, std::span<const Allocation> allocations);
-// Whether it is one, if the kernel has such operations.
+// Returns whether it is one, if the kernel has such operations.
 inline bool wants_both_ends(const LaunchOptions& options) {
   return (options.checks & kCheckRace) && options.timing.kind == Timing::kUsual;
 }

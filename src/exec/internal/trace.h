@@ -1,5 +1,6 @@
-// The warps of a launch of machine code did this, in order: which stretches of instructions, what each request asked of
-// memory, what became of barriers. A CountObserver keeps it where it is asked to; the replay (src/replay) reads it.
+// A Trace is what the warps of a launch of machine code did, in order: which stretches of instructions, what
+// each request asked of memory, what became of barriers. A CountObserver keeps it where it is asked to; the
+// replay (src/replay) reads it.
 #pragma once
 #include <cstdint>
 #include <map>

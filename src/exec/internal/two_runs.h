@@ -1,8 +1,10 @@
-// Two launches that begin with the same memory, of which the second is compared with what the first has left.
+// TwoRuns makes two launches begin with the same memory, and compares what the second leaves with what the
+// first has left.
 //
 //   TwoRuns runs(memory);  launch();  runs.keep();  other_launch();  if (runs.difference()) ...;  runs.restore();
 //
-// Memory is kept by the pages that the launches change. What a log holds already, as that of Relaunch does, is not saved twice.
+// Memory is kept by the pages that the launches change. What a log holds already, as that of Relaunch does,
+// is not saved twice.
 #pragma once
 #include <deque>
 #include <map>

@@ -1,5 +1,5 @@
-// The values of attributes that ops spell by keyword: op.enum_attr<RMWOp>("atomic_rmw_op"); is_known() says
-// whether it is one.
+// Makes C++ enumerations of enums.def, the values of attributes that ops spell by keyword:
+// op.enum_attr<RMWOp>("atomic_rmw_op"). is_known() says whether a number is one of them.
 #pragma once
 #include <cstdint>
 

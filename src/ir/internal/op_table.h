@@ -1,4 +1,4 @@
-// The op table as data: what `triton-runner ops` lists, and name lookup for the parser.
+// Gives the rows of ops.def as data: for `triton-runner ops`, and to find an op by its name for the parser.
 #pragma once
 #include <span>
 #include <string>

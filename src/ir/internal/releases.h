@@ -1,4 +1,4 @@
-// The releases of Triton as data: the rows of releases.def.
+// Gives the rows of releases.def as data: the releases of Triton, and the builds that others publish.
 #pragma once
 #include <span>
 #include <string>
@@ -26,7 +26,7 @@ struct ReleaseInfo {
 #define COLUMN(type, name, meaning) type name{};
 #include <triton_runner/ir/releases.def>
 
-  // Whether the distribution's `ops` has the name, or "-name".
+  // Returns whether the distribution's `ops` has the name, or "-name".
   bool adds(std::string_view op) const { return lists(op, false); }
   bool drops(std::string_view op) const { return lists(op, true); }
 

@@ -1,4 +1,5 @@
-// Pieces of a module as text, for messages and reprs.
+// Writes pieces of a module (an op, its line, its location) as text, for messages and reprs. Whole modules
+// are printed by printer.h.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// Ops inside of ops.
+// for_each_op() visits an op and all ops inside of it.
 #pragma once
 #include <triton_runner/ir/module.h>
 

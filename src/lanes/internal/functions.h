@@ -1,4 +1,5 @@
-// The functions over lanes: found by what they compute, of which types, and how (rounding, saturation, the rule of NaNs).
+// Finds the functions over lanes by what they compute, of which types, and how (rounding, saturation, the
+// rule of NaNs).
 //
 //   find(Operation::kAdd, Type::kF32, Type::kNone, kVFtz | kVDirected)    f32, flushed, in the direction of Operands::small
 //

@@ -1,5 +1,5 @@
-// How an instruction meets the threads that run it: a register is an array with one value a thread, and an
-// instruction is one call over many threads.
+// Declares how an instruction meets the threads that run it: a register is an array with one value a thread,
+// and an instruction is one call over many threads.
 //
 //   lanes::Handler add = lanes::find(lanes::Operation::kAdd, lanes::Type::kF32);
 //   add(lanes, {.d = 0, .a = 512, .b = 1024});      // of 128 threads: arrays at bytes 0, 512 and 1024 of lanes.regs

@@ -1,4 +1,4 @@
-// fma.oob: how it wraps the plain one.
+// fma_oob() gives the function over lanes of fma.oob, which wraps that of a plain fma.
 #pragma once
 #include <triton_runner/lanes/lanes.h>
 

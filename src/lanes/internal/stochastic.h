@@ -1,4 +1,5 @@
-// cvt.rs: how it is found.
+// stochastic_conversion() gives the function over lanes of cvt.rs, which rounds up or down by random bits.
+// Its formula is in num/stochastic.h.
 #pragma once
 #include <triton_runner/lanes/functions.h>
 #include <triton_runner/lanes/lanes.h>

@@ -1,4 +1,5 @@
-// Sums with carries, and predicates as bits: what machine code does over all lanes that no line of PTX says.
+// Declares what machine code does over all lanes and no line of PTX says: sums with carries (IADD3), and
+// predicates as bits.
 #pragma once
 #include <array>
 

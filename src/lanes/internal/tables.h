@@ -1,4 +1,5 @@
-// The engine needs these done over all lanes at once, compiled once an instruction set.
+// Declares what the SIMT engine needs done over all lanes at once besides arithmetic: guards, gathers,
+// scatters, copies. A table of them is compiled once an instruction set (simd/memory.cpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +10,10 @@ namespace triton_runner::lanes {
 
 enum class Guard : uint8_t { kNone, kSome, kAll };
 
-// Which of n lanes stores `bytes` to shared memory in a turn. Where several store to one word PTX leaves open
-// which value stays. An H100 takes 128 bytes at a time, so that lanes that store 16 go in quarters of a warp and
-// those that store 8 in halves; of one part the first lane's value stays, of several the last part's.
+// Returns which of n lanes stores `bytes` to shared memory in a turn. Where several store to one word PTX
+// leaves open which value stays. An H100 takes 128 bytes at a time, so that lanes that store 16 go in
+// quarters of a warp and those that store 8 in halves; of one part the first lane's value stays, of several
+// the last part's.
 inline uint32_t store_turn(uint32_t turn, uint32_t n, uint32_t bytes) {
   const uint32_t lanes = bytes <= 4 ? 32 : 128 / bytes;
   const uint32_t first = turn & ~(lanes - 1);

@@ -1,4 +1,5 @@
-// 8 by 8 matrices of 16 bits, a row of 16 bytes each: one a vector, or one in each 16 bytes of it.
+// Transposes matrices of 8 by 8 elements of 16 bits in vector registers; a row has 16 bytes. A vector holds
+// one matrix, or one in each 16 bytes of it.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,5 @@
-// How a video instruction's modifiers lie in Operands::small.
+// Says how a video instruction's modifiers lie in Operands::small: ptx/alu.cpp writes them, lanes/video.cpp
+// reads them.
 #pragma once
 #include <triton_runner/lanes/functions.h>
 

@@ -1,4 +1,4 @@
-// The .approx functions of f32 as an H100's special function unit has them, bit for bit: PTX ISA 9.7.3.
+// Computes the .approx functions of f32 as an H100's special function unit does, bit for bit: PTX ISA 9.7.3.
 //
 // The unit takes the upper bits of a fixed-point argument as the index of a table and the lower bits x as the
 // point between two entries: c0 + c1 x + c2 square(x), where the squarer drops what is below its 16 result

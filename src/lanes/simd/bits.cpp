@@ -1,4 +1,4 @@
-// Logic, shifts and bit fields: PTX ISA 9.7.1.14 to 9.7.1.22, 9.7.8, prmt (9.7.9.7).
+// Computes logic, shifts and bit fields: PTX ISA 9.7.1.14 to 9.7.1.22, 9.7.8, prmt (9.7.9.7).
 #include "simd/loops.h"
 
 namespace triton_runner::lanes::SIMD_ISA {

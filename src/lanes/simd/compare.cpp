@@ -1,4 +1,4 @@
-// Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
+// Computes comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
 #include <cstring>
 
 #include "simd/floats.h"

@@ -1,5 +1,6 @@
-// cvt: PTX ISA 9.7.9.21. Values are read at the width of their registers, cut to the type they have,
-// converted in one step, and written at the width of the result's register.
+// Converts single values (cvt, PTX ISA 9.7.9.21): they are read at the width of their registers, cut to the
+// type they have, converted in one step, and written at the width of the result's register. Pairs are in
+// cvt_pairs.cpp.
 #include "simd/cvt.h"
 
 #include <triton_runner/num/by_size.h>

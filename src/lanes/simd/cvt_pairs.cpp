@@ -1,4 +1,5 @@
-// cvt to pairs of floats: two f32, or the two elements of a word, into the two of another. PTX ISA 9.7.9.21.
+// Converts pairs of floats (cvt, PTX ISA 9.7.9.21): two f32, or the two elements of a word, become the two of
+// another. Single values are in cvt.cpp.
 #include <utility>
 
 #include "simd/cvt.h"

@@ -1,4 +1,4 @@
-// Integer arithmetic: PTX ISA 9.7.1.1 to 9.7.1.13 and the carries of 9.7.2.
+// Computes integer arithmetic: PTX ISA 9.7.1.1 to 9.7.1.13 and the carries of 9.7.2.
 #include "simd/loops.h"
 
 namespace triton_runner::lanes::SIMD_ISA {

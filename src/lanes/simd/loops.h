@@ -1,5 +1,5 @@
-// From a formula for one value to a Handler: loops over all lanes that the compiler vectorises, and the same
-// under a mask (into a buffer, of which the lanes that are on are kept).
+// Makes a Handler out of a formula for one value: loops over all lanes that the compiler vectorises, and the
+// same under a mask (into a buffer, of which the lanes that are on are kept).
 #pragma once
 #include <utility>
 

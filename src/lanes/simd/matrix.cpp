@@ -1,4 +1,4 @@
-// ldmatrix: rows of 16 bytes of shared memory to the registers of a warp.
+// Loads matrices (ldmatrix): rows of 16 bytes of shared memory become the registers of a warp.
 #include <triton_runner/lanes/tables.h>
 #include <triton_runner/lanes/transpose.h>
 

@@ -1,4 +1,5 @@
-// Guards, ranges of addresses, and the movement of lanes between registers and memory.
+// Moves lanes between registers and memory (gathers, scatters, copies), turns guards into masks, and finds
+// the range of the addresses of an access.
 #include <bit>
 #include <cstring>
 #include <type_traits>

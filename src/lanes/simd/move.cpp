@@ -1,4 +1,4 @@
-// mov between registers, and of vectors of small values from and to one wide one: PTX ISA 9.7.9.3, 9.7.9.4.
+// Moves between registers (mov), and packs small values into a wide one and back: PTX ISA 9.7.9.3, 9.7.9.4.
 #include "simd/loops.h"
 
 namespace triton_runner::lanes::SIMD_ISA {

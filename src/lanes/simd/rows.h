@@ -1,5 +1,5 @@
-// The table from an operation, its types and its variant to the function that does it: rows stand in simd/*.cpp,
-// each beside its formula.
+// Declares the rows from which functions.cpp makes its tables: an operation, its types and its variant, and
+// the function that does it. The rows stand in simd/*.cpp, each beside its formula.
 #pragma once
 #include <triton_runner/lanes/functions.h>
 

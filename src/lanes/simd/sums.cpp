@@ -1,3 +1,5 @@
+// Computes sums.h over lanes: additions of three operands with carries in and out, and predicates packed into
+// bits.
 #include <triton_runner/lanes/sums.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The key of a launch: bytes that are equal for two calls of a kernel exactly where Triton would run the same
-// compiled code for both. python/bindings reads the values; which of their properties count is decided here,
-// as triton.runtime.jit decides it.
+// Key makes the key of a launch: bytes that are equal for two calls of a kernel exactly where Triton would
+// run the same compiled code for both. python/bindings reads the values; which of their properties count is
+// decided here, as triton.runtime.jit decides it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@ struct KeyRule {
   // not 1, and None is divisible.
   int old = 0;
 
-  // Whether the storage of a tensor may count: on AMD's GPUs (Key::pointer).
+  // Returns whether the storage of a tensor may count: on AMD's GPUs (Key::pointer).
   bool by_storage() const { return by_value && !is_real; }
 };
 
-// Whether two integers count alike, whatever the rule.
+// Returns whether two integers count alike, whatever the rule.
 inline bool are_alike(int64_t a, int64_t b) {
   return (a == 1) == (b == 1) && (a % 16 == 0) == (b % 16 == 0) &&
          (a == static_cast<int32_t>(a)) == (b == static_cast<int32_t>(b));

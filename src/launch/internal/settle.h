@@ -1,6 +1,9 @@
-// Which of a caller's values an artifact takes, and as what types. Code below Triton's IR has parameters
-// without names or types, Triton's own after them, and at every level those are missing that the compilation
-// folded away. No Python here: python/bindings says of each value what decides how it is passed.
+// settle() decides which of a caller's values the kernel of an artifact takes, and as what types. Code below
+// Triton's IR has parameters without names or types, Triton's own after them; and at every level the
+// parameters that the compilation folded away are missing. Nothing of Python is used here: python/bindings
+// says of each value how it can be passed.
+//
+//   kernel(x_ptr, n, BLOCK: constexpr) as PTX: three .param of 8, 4 and 8 bytes; x and n take the first two
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Threads that launch from under one lock, Python's, in turns of many launches.
+// Turns lets threads that launch under one lock, Python's, do so in turns of many launches.
 //
 // A launch lets go of the lock around the driver's call. With other threads waiting for the lock, each such call
 // wakes one of them, mostly to find it taken again: eight threads launch half as often as one. So a thread that

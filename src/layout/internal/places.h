@@ -1,5 +1,5 @@
-// Layouts as tables for people and pictures: where each element of a tensor is, and which banks of shared
-// memory a warp touches when its registers are stored to a buffer or loaded from it.
+// Gives layouts as tables for people and pictures: where each element of a tensor is, and which banks of
+// shared memory a warp touches when its registers are stored to a buffer or loaded from it.
 #pragma once
 #include <triton_runner/layout/encoding.h>
 

@@ -1,5 +1,5 @@
-// Asynchronous operations under way, in the order in which they were issued. They take effect when somebody waits for
-// them, or as the launch's timing says.
+// AsyncQueue holds asynchronous operations under way, in the order in which they were issued. They take
+// effect when somebody waits for them, or as the launch's timing says.
 //
 // Commits make groups of what an agent has issued, and who waits says how many of the newest groups may still be under
 // way. What a barrier tells of is in no group.
@@ -14,7 +14,8 @@
 
 namespace triton_runner::machine {
 
-// Whether who waits for all but `keep` groups, after `commits` of them, waits for what was issued after `group` commits.
+// Returns whether who waits for all but `keep` groups, after `commits` of them, waits for what was issued
+// after `group` commits.
 constexpr bool is_waited_for(uint64_t group, uint64_t keep, uint64_t commits) {
   return group + keep < commits;
 }

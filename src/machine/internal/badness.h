@@ -1,5 +1,6 @@
-// check="nan" and "inf": an operation is reported where its result is worse than all of its operands. So each check reports
-// the same whether or not the other one is on: a NaN that comes of infinities is worse than they are.
+// Ranks floats for check="nan" and "inf": an operation is reported where its result is worse than all of its
+// operands. So each check reports the same whether or not the other one is on: a NaN that comes of infinities
+// is worse than they are.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Barriers that count threads: those that a block knows by number, and the cluster's.
+// Declares barriers that count threads: those that a block knows by number, and the cluster's. mbarriers are
+// in mbarrier.h.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// Vector clocks of the race check: which agent has seen what of which others.
+// Declares the vector clocks of the race check: which agent has seen what of which others. history.h applies
+// them to accesses.
 //
 // An agent is whatever accesses memory in an order of its own: a task or a warp, a program or a cluster, a copy or a
 // product that runs beside them. What agent A did up to its time t happens before what B does next if B has seen A's

@@ -1,8 +1,8 @@
-// check="overflow": what integers would be if registers had no width. Beside an integer stands how many times 2^width is
-// missing from it; operations find that of their result, and a value that is used where it matters is reported if anything
-// is missing. A sum that leaves the range and comes back is right; a comparison whose outcome is the exact one is right.
-// What a hash does on purpose ends the count: and, xor, a shift to the right and a remainder without sign, a product with
-// a large odd constant.
+// Computes for check="overflow" what integers would be if registers had no width. Beside an integer stands
+// how many times 2^width is missing from it; operations find that of their result, and a value that is used
+// where it matters is reported if anything is missing. A sum that leaves the range and comes back is right; a
+// comparison whose outcome is the exact one is right. A hash wraps on purpose and ends the count: and, xor, a
+// shift to the right and a remainder without sign, a product with a large odd constant.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -44,9 +44,10 @@ __int128 surplus_of(uint64_t constant, uint32_t width);
 // The result of a rule: its bits and width are given, its wraps and surplus computed.
 Integer with_rule(ExactFn rule, const Operation& o);
 
-// Whether a result may be too large although the operands are exact.
+// Returns whether a result may be too large although the operands are exact.
 bool makes(ExactFn rule);
-// Whether reductions by this rule are followed, and one step of such a one on two numbers of one width.
+// Returns whether reductions by this rule are followed, and one step of such a one on two numbers of one
+// width.
 bool combines(ExactFn rule);
 Integer combined(ExactFn rule, const Integer& a, const Integer& b);
 
@@ -76,7 +77,7 @@ int64_t exact_offset(const Operation& o);  // an address and an offset
 // "2147483648, which does not fit into 32 bits: -2147483648 is left"
 std::string overflow_text(const Integer& result);
 
-// Whether a product with this constant is a hash or a random number: odd, and larger than a stride.
+// Returns whether a product with this constant is a hash or a random number: odd, and larger than a stride.
 bool is_hash_factor(int64_t constant);
 
 // The lines of programs with the comment "triton_runner: wraps": their integers are meant to overflow.

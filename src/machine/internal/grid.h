@@ -1,4 +1,5 @@
-// A launch as its workers share it: which programs have not started, when to stop, and whose trap stays.
+// Grid is a launch as its workers share it: which programs have not started, when to stop, and whose trap
+// stays. What one worker does with its units is in grid_worker.h.
 //
 // A worker takes and runs a unit: a program of the tile engine, or a cluster of blocks. When a unit traps, those
 // above it leave and those below run on, so that the trap that stays is the one that comes first in the grid's
@@ -73,7 +74,7 @@ class Taker {
     return grid_.first_unit +
            (grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place);
   }
-  // Whether there are units that may start. In the grid's order none does after one that may not.
+  // Returns whether there are units that may start. In the grid's order none does after one that may not.
   bool has_more() const;
   // Which it takes next, to go back to; of a launch with one worker.
   struct Place {

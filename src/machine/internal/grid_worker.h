@@ -1,4 +1,4 @@
-// One worker of a launch: which of its units runs when.
+// GridWorker decides which of the units of one worker runs when.
 //
 // A worker takes units of the grid and runs one at a time to its end. A unit that only spins (it waits for another one)
 // is set aside: the worker first goes round those it has, the newest first, as what the others wait for is most often

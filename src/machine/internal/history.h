@@ -1,6 +1,7 @@
-// The last accesses to each piece of a memory, as far as a later access needs them to be told apart from a race; and
-// the rule that says what a race is: two accesses, one of them a write that changes the value and not both of them
-// atomic, that nothing orders. It is found whichever of them comes first.
+// History keeps the last accesses to each piece of a memory, as far as a later access needs them to be told
+// apart from a race. It has the rule that says what a race is: two accesses, one of them a write that changes
+// the value and not both of them atomic, that nothing orders (clock.h). It is found whichever of them comes
+// first.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whether the workers of a launch still make progress where programs wait for each other: a worker whose
-// programs only spin asks here whether any other worker does more.
+// Progress notices that the workers of a launch make no progress: a worker whose programs only spin asks here
+// whether any other worker does more.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The releases by the atomics of a launch, by the address at which they were: whoever acquires there knows it.
+// Released remembers the releases by the atomics of a launch, by the address at which they were: whoever
+// acquires there has seen what the releasing agent had.
 //
 // Addresses that the same agents have come to share a clock, so that a tile of counters that a thousand programs add to has one
 // list of them, not one for each counter.

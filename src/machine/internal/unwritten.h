@@ -1,5 +1,5 @@
-// check="uninit": the bytes of global memory that nothing was ever written to (Allocation::undefined). There is a bit for each
-// byte of a block, 1 where nothing was written:
+// Unwritten holds, for check="uninit", the bytes of global memory that nothing was ever written to
+// (Allocation::undefined). There is a bit for each byte of a block, 1 where nothing was written:
 //
 //   torch.empty(3) at 0x7f00, of whose elements a kernel has written the second: bits 1111 0000 1111
 #pragma once

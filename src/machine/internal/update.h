@@ -1,4 +1,5 @@
-// Read-modify-write of elements: atomics, and the reductions of the copy engine.
+// Finds the function that reads, modifies and writes elements: for atomics, and for the reductions of the
+// copy engine.
 #pragma once
 #include <cstdint>
 #include <string_view>

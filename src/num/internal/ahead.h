@@ -1,5 +1,5 @@
-// Memory that will be read soon, for kernels that have room to fetch it. A bare struct: files of num/simd
-// include it.
+// Ahead names memory that will be read soon, for kernels that have room to fetch it. It is a bare struct,
+// because files of num/simd include it.
 #pragma once
 #include <stdint.h>
 

@@ -1,4 +1,5 @@
-// A number of bytes as a type: what is written for each width of an integer stands once.
+// Calls a function with the integer type of a given number of bytes, so that code for each width is written
+// once: by_size(4, f) calls f with uint32_t.
 #pragma once
 #include <cstddef>
 #include <cstdint>

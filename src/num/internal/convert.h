@@ -1,4 +1,4 @@
-// Conversions of whole tiles between float types, and unpacking of four-bit floats.
+// Converts whole tiles between float types, and unpacks four-bit floats.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Matrix products of tiles: C += A * B, register-blocked, operands of any element type and any strides.
+// Multiplies matrices of tiles: C += A * B, register-blocked, operands of any element type and any strides.
 //
 // Every element of C is one chain of fused multiply-adds in ascending k that starts from C's own value, in
 // the accumulator's type: the same bits on every instruction set. Operands are first converted exactly to the

@@ -1,4 +1,5 @@
-// Elementwise ops on contiguous tiles: one object a functor, one kernel an element type and instruction set.
+// Runs elementwise ops on contiguous tiles: one object a functor, one kernel an element type and instruction
+// set.
 //
 // Look a kernel up once, at lowering time, and run it many times:
 //   Kernel k = elementwise_addf.kernel(Type::kF32, Type::kF32);

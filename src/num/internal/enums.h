@@ -1,4 +1,4 @@
-// A formula is chosen by these, besides its types: bare enumerations.
+// Declares the bare enumerations that choose a formula, besides its types.
 #pragma once
 #include <stdint.h>
 

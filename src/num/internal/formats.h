@@ -1,6 +1,6 @@
-// The floats of 19 bits and fewer, each as its description, and f32 from and to them: the same bits as types.h's
-// from_double and to_double. decode() and Codec are integer formulas that vectorise; encode() rounds in any direction;
-// f16 has instructions.
+// Describes the floats of 19 bits and fewer, and converts f32 from and to them: with the same bits as
+// types.h's from_double and to_double. decode() and Codec are integer formulas that vectorise; encode()
+// rounds in any direction; f16 has instructions.
 #pragma once
 #include <triton_runner/num/formulas.h>
 #include <triton_runner/num/type.h>

@@ -1,6 +1,6 @@
-// The formulas that loops over elements and over lanes share: num's, and the SIMT engine's ALU. Each stands once here;
-// what an instruction set or a dialect wants besides (NaNs, flushing, saturation, a division by 0) is put on top where
-// its rows are.
+// Holds the formulas that loops over elements (num) and over lanes (src/lanes) share. Each stands once here;
+// what an instruction set or a dialect wants besides (NaNs, flushing, saturation, a division by 0) is put on
+// top where its rows are.
 //
 // Like all of simd/ they are compiled once an instruction set, in a namespace of its name. Those on floats are written
 // for a scalar or a GCC vector of lanes: a comparison is a bool or a lane mask, and `c ? x : y` selects either way.

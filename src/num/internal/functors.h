@@ -1,5 +1,5 @@
-// Every elementwise functor, as X(name, arity), and their enumeration. Adding one: a row here, its formula in
-// src/num/simd/.
+// Lists every elementwise functor, as X(name, arity), and makes their enumeration. Adding one: a row here,
+// its formula in src/num/simd/.
 //
 // Floats are f16, bf16, f32, f64 (arithmetic, comparisons and select also take the fp8 types, through f32).
 // Integers are i1 .. i64 and pointers.

@@ -1,5 +1,5 @@
-// Movement of elements: copies, fills, broadcasts, transposes, gathers, and two questions about masks (a byte
-// an element, 0 or 1).
+// Moves elements: copies, fills, broadcasts, transposes, gathers; and answers two questions about masks (a
+// byte an element, 0 or 1).
 //
 // `size` is the element's bytes: 1, 2, 4 or 8. Strides are in elements unless a name says bytes. Buffers need
 // no alignment and do not overlap. Addresses were checked by the caller.

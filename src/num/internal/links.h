@@ -1,5 +1,5 @@
-// Several f32 ops in one pass, each on what the one before gave: nothing in between goes to memory, and what
-// comes out may be added up at once. The bits are those of the ops one by one.
+// Runs several f32 ops in one pass, each on the result of the one before: nothing in between goes to memory,
+// and the results may be added up at once. The bits are those of the ops one by one.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ void map_links_past_caches(float* out, const float* x, const Link* links, size_t
 void sum_links(float* out, void* state, const float* x, const Link* links, size_t count, int64_t n,
                bool first, bool last);
 
-// Whether the loop (num::Loop) adds, subtracts or multiplies f32: then *op is kAdd, kSub or kMul.
+// Returns whether the loop (num::Loop) adds, subtracts or multiplies f32: then *op is kAdd, kSub or kMul.
 bool find_link(void (*loop)(void*, const void*, const void*, const void*, int64_t), LinkOp* op);
 
 }  // namespace triton_runner::num

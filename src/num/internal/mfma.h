@@ -1,7 +1,8 @@
-// A group of products as AMD's CDNA 3 matrix cores add it: products are aligned to the largest exponent among them and cut toward
-// zero 24 bits after its point, and added exactly (of fp8 the even ones and the odd ones apart, which are then aligned, rounded
-// down and added). That sum and the accumulator are aligned to the larger of their exponents and rounded down, 31 and 24 bits after
-// the point; the sum of both is rounded to nearest. Xie et al. 2025 ("MMA-Sim", arXiv 2511.10909), seen there on an MI300X.
+// mfma() adds a group of products as AMD's CDNA 3 matrix cores do: products are aligned to the largest
+// exponent among them and cut toward zero 24 bits after its point, and added exactly (of fp8 the even ones
+// and the odd ones apart, which are then aligned, rounded down and added). That sum and the accumulator are
+// aligned to the larger of their exponents and rounded down, 31 and 24 bits after the point; the sum of both
+// is rounded to nearest. Xie et al. 2025 ("MMA-Sim", arXiv 2511.10909), seen there on an MI300X.
 #pragma once
 #include <stdint.h>
 

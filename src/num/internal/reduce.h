@@ -1,4 +1,4 @@
-// Reductions and scans along the middle axis of a contiguous [outer, axis, inner] view.
+// Reduces and scans along the middle axis of a contiguous [outer, axis, inner] view.
 //
 // Order: integers, max, min are exact in any order. Float sums and products have one fixed order, the same on
 // every instruction set: for inner == 1, element i goes to accumulator i mod 64 (ascending, so a sequential

@@ -1,4 +1,4 @@
-// The reductions that have kernels: bare enumerations, for reduce.h and the ISA-specific files.
+// Names the reductions that have kernels: bare enumerations, for reduce.h and the ISA-specific files.
 #pragma once
 #include <cstdint>
 

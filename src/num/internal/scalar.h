@@ -1,6 +1,6 @@
-// Functions of tt.extern_elementwise that run one element at a time: operands of different types (jn, powi),
-// four operands (norm4d), and arithmetic with the rounding in its name (__nv_fadd_rd). The rest of libdevice
-// is in elementwise.h. Results are the same on every instruction set.
+// Finds the functions of tt.extern_elementwise that run one element at a time: operands of different types
+// (jn, powi), four operands (norm4d), and arithmetic with the rounding in its name (__nv_fadd_rd). The rest
+// of libdevice is in elementwise.h. Results are the same on every instruction set.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Stages of sorting networks: what tl.sort and tl.topk are made of, over contiguous elements in place.
+// Runs stages of sorting networks over contiguous elements in place: tl.sort and tl.topk are made of them.
 #pragma once
 #include <cstddef>
 #include <cstdint>

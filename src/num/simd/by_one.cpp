@@ -1,4 +1,4 @@
-// f32 ops whose second operand is one element for all: nothing is laid out for it.
+// Computes f32 ops whose second operand is one element for all: that operand is not laid out as an array.
 #include "simd/common.h"
 #include "simd/streams.h"
 

@@ -1,4 +1,4 @@
-// The loops that the kernel files share: a formula applied to contiguous operands, which the compiler
+// Has the loops that the kernel files share: a formula applied to contiguous operands, which the compiler
 // vectorises.
 #pragma once
 #include <triton_runner/num/formulas.h>

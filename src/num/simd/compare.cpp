@@ -1,4 +1,4 @@
-// Float comparisons and classifications: masks of 0 and 1. Narrower floats compare as f32, exactly.
+// Compares and classifies floats: the results are masks of 0 and 1. Narrower floats compare as f32, exactly.
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {

@@ -1,4 +1,5 @@
-// Widening of narrow floats to f32 and narrowing from it; rows of them for the operands of dots.
+// Widens narrow floats to f32 and narrows from it, also rows of them for the operands of dots. The casts of
+// the IR are in cast.cpp.
 #include <triton_runner/num/formats.h>
 
 #include "simd/common.h"

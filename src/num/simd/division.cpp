@@ -1,6 +1,6 @@
-// Integer division and remainder; nothing traps. Division by 0 gives what NVIDIA GPUs compute: all ones as quotient and as
-// remainder, the dividend as a remainder that is made from the quotient. LLVM divides 64 bits as 32 where both
-// operands have no more.
+// Divides integers, with remainders; nothing traps. Division by 0 gives what NVIDIA GPUs compute: all ones as
+// quotient and as remainder, the dividend as a remainder that is made from the quotient. LLVM divides 64 bits
+// as 32 where both operands have no more.
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {

@@ -1,5 +1,6 @@
-// Register-blocked matrix products: a block of R rows x C vectors of c stays in registers while k runs, so
-// that every element is one chain of multiply-adds in ascending k.
+// Multiplies matrices in registers: a block of R rows x C vectors of c stays in registers while k runs, so
+// that every element is one chain of multiply-adds in ascending k. dot.cpp of the folder above packs the
+// operands.
 #include "simd/common.h"
 #include "simd/width.h"
 

@@ -1,4 +1,4 @@
-// The bf16 dot of mma="fast" on AMX: eight tile registers of 16 rows of 64 bytes, and an instruction that
+// Multiplies bf16 for mma="fast" on AMX: eight tile registers of 16 rows of 64 bytes, and an instruction that
 // multiplies two of them and adds the product, 16 x 32 times 32 x 16, to a third one.
 #include "simd/common.h"
 

@@ -1,5 +1,5 @@
-// The bf16 dot of mma="fast": AVX512_BF16's instruction adds two products at a time to an f32, flushing
-// denormals.
+// Multiplies bf16 for mma="fast" by AVX512_BF16, whose instruction adds two products at a time to an f32,
+// flushing denormals.
 #if defined(SIMD_ISA_avx512) && !defined(__clang__)
 #pragma GCC target("avx512bf16")
 #endif

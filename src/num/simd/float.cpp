@@ -1,6 +1,6 @@
-// Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are
-// computed in f32 and rounded, which for + - * / and sqrt is the correctly rounded
-// result (f32 has more than twice their precision); fma rounds to odd on the way.
+// Computes float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are computed in f32
+// and rounded, which for + - * / and sqrt is the correctly rounded result (f32 has more than twice their
+// precision); fma rounds to odd on the way.
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {

@@ -1,4 +1,5 @@
-// Integer arithmetic, bit operations, shifts and comparisons on i1 .. i64 and pointers.
+// Computes integer arithmetic, bit operations, shifts and comparisons on i1 .. i64 and pointers. Division is
+// in division.cpp.
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {

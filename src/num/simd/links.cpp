@@ -1,4 +1,4 @@
-// Linked f32 ops: blocks of eight vectors go through all of them in registers.
+// Runs linked f32 ops: blocks of eight vectors go through all of them in registers.
 #include "simd/streams.h"
 
 #include <triton_runner/num/reduce_ops.h>

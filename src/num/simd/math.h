@@ -1,6 +1,6 @@
-// Math functions in f64 (and the four hot ones in f32) out of correctly rounded basic operations and fma
-// only, so that every instruction set gives the same bits. No branches: special cases are selects, so that
-// loops vectorise.
+// Computes math functions in f64 (and the four hot ones in f32) out of correctly rounded basic operations and
+// fma only, so that every instruction set gives the same bits. There are no branches: special cases are
+// selects, so that loops vectorise. math_loops.cpp applies them to tiles.
 #pragma once
 #include "simd/coefficients.h"
 #include "simd/common.h"

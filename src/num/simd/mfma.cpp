@@ -1,4 +1,4 @@
-// AMD's matrix cores: what num/mfma.h describes, over all columns of a row at once.
+// Computes AMD's matrix cores as num/mfma.h describes them, over all columns of a row at once.
 #include <math.h>
 
 #include "simd/common.h"

@@ -1,5 +1,6 @@
-// The sums of tensor cores: the largest exponent of a block is found first, then a multiplication scales the
-// accumulator and each product so that its integer part is what the hardware keeps, and integers add up.
+// Sums products as tensor cores do: the largest exponent of a block is found first, then a multiplication
+// scales the accumulator and each product so that its integer part is what the hardware keeps, and integers
+// add up.
 #include "simd/mma_lanes.h"
 
 namespace triton_runner::num::SIMD_ISA {

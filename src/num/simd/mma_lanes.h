@@ -1,4 +1,4 @@
-// Vectors of the tensor cores' operands and sums.
+// Has the vectors of the tensor cores' operands and sums, for mma.cpp and mma_operands.cpp.
 #pragma once
 #include <string.h>
 

@@ -1,4 +1,5 @@
-// Operands of tensor cores as floats with their exponents, and sums between registers and columns.
+// Reads operands of tensor cores as floats with their exponents, and moves sums between registers and
+// columns.
 #include "simd/mma_lanes.h"
 
 namespace triton_runner::num::SIMD_ISA {

@@ -1,4 +1,4 @@
-// Movement of elements and mask helpers: see kernels.h for what each does.
+// Moves elements and looks at masks: kernels.h says what each function does.
 #include <triton_runner/num/by_size.h>
 
 #include "simd/transpose.h"

@@ -1,4 +1,4 @@
-// Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
+// Reduces and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
 #include "simd/accumulators.h"
 #include "simd/common.h"
 #include "simd/row_scan.h"

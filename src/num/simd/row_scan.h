@@ -1,5 +1,5 @@
-// A scan of one row in groups of eight: within a group log-steps of distance 1, 2, 4; then what all groups
-// before give is put in front. The same additions on every instruction set.
+// RowScan scans one row in groups of eight: within a group in steps of distance 1, 2, 4; then the result of
+// all groups before it is put in front. The additions are the same on every instruction set.
 #pragma once
 #include "simd/common.h"
 

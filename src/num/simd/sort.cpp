@@ -1,5 +1,5 @@
-// Sorting stages in place. Far stages take a vector of lower and one of upper elements; near ones, whose
-// pairs lie in one vector, shuffle it, and runs of them keep it in a register.
+// Sorts in place, stage by stage. Far stages take a vector of lower and one of upper elements; near ones,
+// whose pairs lie in one vector, shuffle it, and runs of them keep it in a register.
 #include "simd/sort.h"
 
 #include <type_traits>

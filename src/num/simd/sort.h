@@ -1,4 +1,4 @@
-// Each instruction set's copy of the sorting stages offers these: see triton_runner/num/sort.h.
+// Declares find_sort(), which each instruction set's copy of sort.cpp offers: see num/sort.h.
 #pragma once
 #include <triton_runner/num/sort.h>
 

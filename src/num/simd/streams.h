@@ -1,4 +1,5 @@
-// Instructions that stream tiles through the caches need these besides the loops of single ops.
+// Declares what fused instructions stream tiles through, besides the loops of single ops: linked ops,
+// reductions in parts. Each instruction set has its own.
 #pragma once
 #include <triton_runner/num/links.h>
 

@@ -1,5 +1,5 @@
-// Each instruction set's copy of the kernels offers these to the rest of num: plain tables of function
-// pointers.
+// Declares the tables of function pointers that each instruction set's copy of the kernels offers to the rest
+// of num.
 //
 // The files of this folder are compiled once an instruction set with SIMD_ISA as their namespace. They include
 // no header whose inline functions might be emitted with the wrong instructions and merged by the linker:

@@ -1,4 +1,5 @@
-// Transposition of small blocks in registers.
+// Transposes 8 x 8 elements of two bytes in vector registers. (lanes/transpose.h does so for the matrices of
+// warps.)
 #pragma once
 #include "simd/common.h"
 

@@ -1,4 +1,4 @@
-// The width of the vectors that a file is compiled for.
+// kVectorBytes is the width of the vectors that a file is compiled for.
 #pragma once
 
 namespace triton_runner::num::SIMD_ISA {

@@ -1,3 +1,5 @@
+// Implements Bindings by one forward pass over the code: at each instruction a variable has the last
+// assignment on all ways that lead there, and is unknown where they differ.
 #include "debug/bindings.h"
 
 namespace triton_runner::probe {

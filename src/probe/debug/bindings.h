@@ -1,4 +1,5 @@
-// Which assignment a variable has its value of, at each instruction of PTX.
+// Bindings tells which assignment a variable has its value of, at each instruction of PTX. Which registers
+// hold that value is in holding.h.
 #pragma once
 #include <map>
 #include <string>

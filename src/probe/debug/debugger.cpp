@@ -1,3 +1,6 @@
+// Implements Debugger: sees each place that a launch comes to, counts, and decides whether it stops there.
+// Going back is in debugger_again.cpp, iterations of loops in debugger_loops.cpp, watchpoints in
+// debugger_watch.cpp.
 #include <triton_runner/probe/debugger.h>
 
 #include <algorithm>
@@ -377,7 +380,7 @@ uint32_t Debugger::place_of(const void* op) {
   return at == numbers_.end() || (sparse_ && !is_armed(at->second)) ? kNowhere : at->second;
 }
 
-// Whether the condition of a dl.breakpoint holds: of any element.
+// Returns whether the condition of a dl.breakpoint holds: of any element.
 bool Debugger::says_stop(const DebugPlace& place, exec::Stopped& stopped) const {
   const std::span<const void* const> values = stopped.values();
   const auto at = std::find(values.begin(), values.end(), place.marker);
@@ -441,7 +444,7 @@ void Debugger::search(Until what, int most_depth, int64_t moment, bool further) 
   searches_ = true;
 }
 
-// Whether an op or line begins here that is searched for.
+// Returns whether an op or line begins here that is searched for.
 bool Debugger::begins(uint32_t place, const exec::Stopped& stopped) {
   if (searched_ != Until::kLine) return searched_ == Until::kOp;
   const int line = line_at(place, stopped);

@@ -1,4 +1,5 @@
-// Launches that are run again: from an earlier moment of the program that stands, or from a program on.
+// Runs launches again for the debugger: from an earlier moment of the program that stands, or from a program
+// on.
 //
 // Two things are kept while a launch runs. What it writes, so that memory can be put back (exec::UndoLog); and each
 // tenth of a second what its program is (exec::Snapshot). Going back within a program goes on from the last of these

@@ -1,5 +1,5 @@
-// How often the threads of a block have come round the loops of PTX or machine code, which a stop says as the
-// iterations of a loop.
+// Counts how often the threads of a block have come round the loops of PTX or machine code, which a stop says
+// as the iterations of a loop.
 //
 // Two kinds of places count: where a loop may be entered from, its number is set back, and at its head one is added.
 #include <algorithm>

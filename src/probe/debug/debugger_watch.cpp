@@ -1,5 +1,5 @@
-// Watchpoints: values, elements, memory and barriers that have changed since a program last came to a place; and what
-// somebody changes by hand.
+// Watches values, elements, memory and barriers: whether they have changed since a program last came to a
+// place. It also makes the changes that somebody asks for by hand.
 #include <triton_runner/probe/debugger.h>
 
 #include <algorithm>

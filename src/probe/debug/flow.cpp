@@ -1,3 +1,4 @@
+// Implements flow_of() for PTX (ptx/flow.h) and machine code (sass/flow.h).
 #include "debug/flow.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The code of a kernel, PTX or machine code, as far as registers go: what each instruction writes and reads, and where
-// it leads.
+// Flow is the code of a kernel, PTX or machine code, as far as registers go: what each instruction writes and
+// reads, and where it leads.
 #pragma once
 #include <cstdint>
 #include <string>

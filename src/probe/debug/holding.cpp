@@ -1,3 +1,5 @@
+// Implements Holding: follows the pieces of a value from where a plan finds them, through copies, to where
+// they are overwritten.
 #include "debug/holding.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Which registers hold a value at an instruction. A plan (registers.h, sass.h) says where in the code a register has a
-// piece of a value; from there on it holds it until something is written to it. What is said here is so on every way
-// that leads to the instruction.
+// Holding tells which registers hold a value at an instruction. A plan (registers.h, sass.h) says where in
+// the code a register has a piece of a value; from there on it holds it until something is written to it. The
+// answer holds on every way that leads to the instruction.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -27,13 +27,13 @@ class Holding {
 
   const Flow& flow() const { return flow_; }
   const Piece& piece(uint32_t i) const { return pieces_[i]; }
-  // Whether any register ever has something of a value.
+  // Returns whether any register ever has something of a value.
   bool has(uint32_t value) const;
   // The pieces that make up a value before an instruction, all of one computation of it; empty: it is not there.
   std::vector<uint32_t> whole(uint32_t instruction, uint32_t value) const;
-  // Whether the value may have been computed on a way to the instruction.
+  // Returns whether the value may have been computed on a way to the instruction.
   bool may_be_computed(uint32_t instruction, uint32_t value) const;
-  // Whether something may still read what a register holds.
+  // Returns whether something may still read what a register holds.
   bool is_read(uint32_t instruction, uint32_t reg) const;
 
  private:

@@ -1,3 +1,5 @@
+// Implements variables.h: joins marks and bindings (which value a variable is) with holding (which registers
+// have it).
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/variables.h>
 

@@ -1,3 +1,5 @@
+// Implements CopyWatch (copies.h): finds the registers that hold copies of one element, compares them while
+// the launch runs, and puts one value in all of them if asked.
 #include <triton_runner/probe/copies.h>
 
 #include <algorithm>
@@ -77,7 +79,7 @@ std::vector<std::vector<size_t>> groups_of(const Tap& tap, const std::vector<uin
   return out;
 }
 
-// Whether an element of these registers has several holders in a block.
+// Returns whether an element of these registers has several holders in a block.
 bool has_copies(const Tap& tap, const std::vector<uint32_t>& registers) {
   std::vector<bool> held(static_cast<size_t>(tap.site.num_elements()));
   for (uint32_t r : registers)

@@ -1,3 +1,5 @@
+// Implements insert.h: plans the buffer, and edits the IR. The text of the stores comes from stores.cpp;
+// insert_decode.cpp reads the buffer.
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/insert.h>
 
@@ -125,8 +127,8 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
 
 // ---- the buffer
 
-// Which programs a marker records: it says its program on each axis, -1 for any.
-// What cannot be computed here the kernel finds out.
+// Chooses the programs that a marker records: it says its program on each axis, -1 for any. What cannot be
+// computed here the kernel finds out.
 base::Status StoreInserter::choose_programs(size_t k, const std::array<int64_t, 3>& grid,
                                             const std::vector<int64_t>& asked, Arithmetic& arithmetic) {
   Area& area = result_.areas[k];

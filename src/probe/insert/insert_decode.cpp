@@ -1,4 +1,5 @@
-// The records of a buffer: slots that were written, in the order of programs and iterations.
+// Decodes the buffer into which stores of TTGIR went: slots that were written become records, in the order of
+// programs and iterations.
 #include <algorithm>
 #include <cstring>
 #include <thread>

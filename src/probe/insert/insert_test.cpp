@@ -1,5 +1,5 @@
-// Counting loops before they run, and reading a buffer back: what the golden cases of tests/cases/insert do
-// not reach.
+// Tests counting loops before they run, and reading a buffer back: what the golden cases of
+// tests/cases/insert do not reach.
 #include <cstring>
 
 #include <triton_runner/ir/module.h>

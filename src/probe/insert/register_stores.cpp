@@ -1,5 +1,5 @@
-// A plan of reads as instructions. What is put in uses registers of its own, and changes none of the
-// program's.
+// Turns a plan of reads (registers.h) into instructions of the PTX itself. They use registers of their own,
+// and change none of the program's.
 //
 // PTX ISA 4.4 (directives of entries), 7.1 (parameters), 9.3 (guards), 9.7.9 (ld, st; a source register may
 // be wider than what is stored), 10 (special registers).

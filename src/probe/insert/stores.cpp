@@ -1,3 +1,5 @@
+// Writes the IR that stores one value: the record's slot, its header, and the stores of its elements in their
+// layout.
 #include "insert/stores.h"
 
 #include <algorithm>

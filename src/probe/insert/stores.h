@@ -1,4 +1,5 @@
-// The text of what is put into a kernel for one value: where its record goes, and the stores.
+// Writes, as text, the IR that is put into a kernel for one value: where its record goes, and the stores.
+// insert.cpp puts it into the module.
 #pragma once
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ class Writer {
   std::string to_i32(const ir::Value* value);
   // The iteration number of scf.for: (induction - lower) / step.
   std::string iteration(const ir::Op& loop);
-  // Whether it is the last: upper - induction <= step, as i1.
+  // Returns the i1 that is true in the last iteration: upper - induction <= step.
   std::string is_last(const ir::Op& loop);
 
   const std::string& place() const { return loc_; }  // " loc(#loc12)", or nothing

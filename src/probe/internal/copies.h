@@ -1,7 +1,7 @@
-// Copies of one element that differ: threads or registers which, by a value's layout, hold the same element of
-// it, and lanes of a warp that store to one place of shared memory with one instruction. The compiler computes
-// each copy for itself; where it contracts the product of a sum (a * b + q) each lane rounds another product
-// first, and their sums differ in the last bits.
+// CopyWatch finds copies of one element that differ: threads or registers which, by a value's layout, hold
+// the same element of it, and lanes of a warp that store to one place of shared memory with one instruction.
+// The compiler computes each copy for itself; where it contracts the product of a sum (a * b + q) each lane
+// rounds another product first, and their sums differ in the last bits.
 //
 // Copies are compared, and made equal if asked, right after the last instruction that writes their register.
 #pragma once
@@ -28,7 +28,7 @@ struct DifferingCopies {
   int64_t copies = 0;  // that differ from the first holder's, in all programs
 };
 
-// Whether several registers or threads of a block hold an element of a value.
+// Returns whether several registers or threads of a block hold an element of a value.
 bool has_copies(const Tap& tap);
 
 // Which copy all others become.
@@ -43,7 +43,7 @@ class CopyWatch final : public exec::RegisterObserver {
   std::span<const exec::RegisterProbe> register_probes() const override { return probes_; }
   void on_registers(const exec::RegisterEvent& event) override;
 
-  // How many values have copies that are compared, and how many stores are.
+  // Returns how many values have copies that are compared, and how many stores are.
   size_t values() const { return values_; }
   size_t stores() const { return stores_; }
   // Returns what differed since the last call: one each value and store, by program and execution.

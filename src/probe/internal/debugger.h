@@ -1,6 +1,6 @@
-// The part of a debugger that has to be quick: it sees every place that a launch comes to, counts, and decides in
-// the core whether that is a stop: a step that ends, a breakpoint whose condition holds, a value that has changed. Only
-// then is the front end called.
+// Debugger is the part of the debugger that has to be quick: it sees every place that a launch comes to,
+// counts, and decides in the core whether that is a stop: a step that ends, a breakpoint whose condition
+// holds, a value that has changed. Only then is the front end called.
 #pragma once
 #include <array>
 #include <atomic>
@@ -77,11 +77,11 @@ struct TextLoop {
   std::vector<int> body, before;
   bool is_unrolled;  // by ptxas: it goes round less often than the PTX does
 };
-// Those of a kernel in PTX, or in a listing of machine code (level "cubin"), the outermost first.
+// Returns the loops of a kernel in PTX, or in a listing of machine code (level "cubin"), the outermost first.
 base::Result<std::vector<TextLoop>> loops_of_code(std::string text, const std::string& kernel,
                                                   const std::string& level);
 
-// Whether a condition holds; none where the value is not there.
+// Returns whether a condition holds; none where the value is not there.
 std::optional<bool> holds(const Condition& condition, const exec::Elements& elements);
 
 // A change that somebody made at a moment, for launches that are run again.
@@ -125,7 +125,7 @@ class Debugger final : public exec::Stopper {
   // (file, line, name) of loops of the program: what those count by whose text has no name for it.
   using LoopNames = std::vector<std::tuple<std::string, int, std::string>>;
   void set_loop_names(LoopNames names) { loop_names_ = std::move(names), variables_.clear(), found_.clear(); }
-  // How often what a program is gets kept, in seconds; 0, for tests: at each place.
+  // Sets how often what a program is gets kept, in seconds; 0, for tests: at each place.
   void keep_every(double seconds) { keep_first_ = seconds; }
   // While it stands: it goes on from an earlier moment of its program, the last one not after `moment` that was kept.
   // False: there is none.
@@ -163,7 +163,7 @@ class Debugger final : public exec::Stopper {
   // Stops are only at places of breakpoints. Set when the launch begins.
   void set_sparse(bool sparse) { sparse_ = sparse; }
   void set_edits(std::vector<Edit> edits);
-  // How many times the program and task had come to where it stands.
+  // Returns how many times the program and task had come to where it stands.
   int64_t visit() const { return visit_; }
   // To the visit of that number (from 1) of a place.
   void go_to_visit(uint32_t place, const Program& program, size_t task, int64_t visit);

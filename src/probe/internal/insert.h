@@ -1,4 +1,4 @@
-// Stores put into a kernel, for what executes below the tile engine: a GPU, and the SIMT engine.
+// Puts stores into a kernel, for what executes below the tile engine: a GPU, and the SIMT engine.
 //
 // The kernel gets one more parameter, a pointer to a buffer of ours, and after each value that was asked for
 // stands a tt.store of it in its own layout. At TTGIR the stores are put in directly; at TTIR a marker (a

@@ -1,4 +1,5 @@
-// Registers of PTX stored by the kernel itself, for a GPU: a RegisterPlan as text.
+// Makes a kernel of PTX store registers by itself, for a GPU: a RegisterPlan (registers.h) as text. (insert.h
+// does so at TTGIR.)
 //
 // The entry gets one more parameter, a pointer to a buffer of ours, and each read of the plan becomes stores
 // next to its instruction: straight code under predicates, without a jump or a barrier, so that threads stay

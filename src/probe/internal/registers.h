@@ -1,4 +1,4 @@
-// Values found in the registers of PTX, and put together again from the threads that hold them.
+// Finds values in the registers of PTX, and puts them together again from the threads that hold them.
 //
 // Which registers hold a value of TTGIR, and where in the code, is not guessed. A twin of the TTGIR has a tap
 // after the value: inline assembly that is a comment, one a register of the value's layout, whose result
@@ -128,7 +128,7 @@ struct CompletedReads {
 base::Result<CompletedReads> complete_reads(const ptx::Module& ptx, std::string_view kernel,
                                             const RegisterPlan& plan);
 
-// Whether plan_named_registers() would know the name.
+// Returns whether plan_named_registers() would know the name.
 bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name);
 
 class RegisterRecorder final : public exec::RegisterObserver {

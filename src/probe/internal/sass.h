@@ -1,5 +1,6 @@
-// Values of PTX registers found in the machine code that ptxas made of the PTX: which register of which
-// instruction holds them, and where the program is stopped to read it.
+// Finds values of PTX registers in the machine code that ptxas made of the PTX, by reading it: which register
+// of which instruction holds them, and where the program is stopped to read it. (sass_run.h finds them by
+// running both.)
 //
 // ptxas writes into a cubin from which line of the PTX each instruction came (-lineinfo). A value is kept
 // where the instruction of its line is one that leaves it in this form: add.f32 as FADD, ld.global as LDG,

@@ -1,5 +1,6 @@
-// Values of PTX registers found in machine code by running both: a register of the machine code holds a value where it has the
-// same numbers in the same threads, one after the other. Nothing of what ptxas did is guessed.
+// Finds values of PTX registers in machine code by running both: a register of the machine code holds a value
+// where it has the same numbers in the same threads, one after the other. Nothing of what ptxas did is
+// guessed.
 #pragma once
 #include <map>
 #include <memory>

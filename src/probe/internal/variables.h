@@ -1,4 +1,4 @@
-// Python's variables at PTX and in machine code, where a launch stands there.
+// Variables finds Python's variables at PTX and in machine code, where a launch stands there.
 //
 // Two questions are answered apart. Which value of the TTGIR a variable is, marks in the PTX say (find_marks): that of
 // the last assignment that the program has come to. Which registers hold this value there, plans say (registers.h,

@@ -1,5 +1,5 @@
-// Reads of registers become records: a record of a value is whole when every thread that holds a part of it
-// came; one of named registers keeps what each thread had.
+// Implements RegisterRecorder: makes records of reads of registers. A record of a value is whole when every
+// thread that holds a part of it came; one of named registers keeps what each thread had.
 #include <triton_runner/probe/registers.h>
 
 #include <algorithm>

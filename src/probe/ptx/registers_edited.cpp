@@ -1,4 +1,5 @@
-// A plan for a text that was edited by hand: which instruction of one corresponds to which of the other.
+// Moves a plan to a text that was edited by hand: finds which instruction of one text corresponds to which of
+// the other.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>

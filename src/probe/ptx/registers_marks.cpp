@@ -1,5 +1,6 @@
-// Marks: comments in the code where a statement of Python assigns. They need no register, so that a program with them is
-// mostly the one without.
+// Puts marks into TTGIR and finds them in the PTX: comments in the code where a statement of Python assigns
+// (assignments.h). They need no register, so that a program with them is mostly the one without; taps, which
+// do, are in registers_taps.cpp.
 #include <triton_runner/base/try.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/probe/registers.h>

@@ -1,4 +1,4 @@
-// Registers by the names that the PTX gives them, by opcode and by line.
+// Plans reads of registers by the names that the PTX gives them, by opcode and by line.
 #include <algorithm>
 #include <set>
 

@@ -1,3 +1,5 @@
+// Implements Pair: matches the instructions of both functions in order, binds their registers to each other,
+// and traces what a tap reads back to the program.
 #include "ptx/registers_pair.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A function of the twin beside its counterpart in the program of a launch: what taps added is taken away,
-// and the rest has to be the same program.
+// Pair holds a function of the twin (registers.h) beside its counterpart in the program of a launch: what
+// taps added is taken away, and the rest has to be the same program.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -21,7 +21,7 @@ struct Comment {
   std::string_view reg;
 };
 
-// Those that stand in the body of a function, in the order of the text.
+// Returns the comments in the body of a function, in the order of the text.
 std::vector<Comment> comments_of(std::string_view text, const ptx::Function& f);
 
 // The place of the bits of a tapped element: in a register from a byte on, or in the text.
@@ -44,7 +44,7 @@ class Pair {
     find_added();
   }
 
-  // Whether the rest is the same program; else where it differs first.
+  // Checks that the rest is the same program; otherwise says where it differs first.
   base::Status compare();
 
   // The place of a comment in the counterpart (of a tap, where it reads `source`); empty where it has none.
@@ -88,8 +88,9 @@ class Pair {
   // Finds the twin's instruction for each of the block's; those whose sources are known go first.
   bool match(const Block& b);
 
-  // Whether the two orders of a block compute the same: each instruction finds its sources made by the same
-  // instructions, each register is left by the same one, and what is more than arithmetic keeps its order.
+  // Returns whether the two orders of a block compute the same: each instruction finds its sources made by
+  // the same instructions, each register is left by the same one, and what is more than arithmetic keeps its
+  // order.
   bool same_flow(const Block& b) const;
 
   // In a block of another order a tap reads after the instruction that made its register. Marks of loops

@@ -1,5 +1,5 @@
-// Registers that are still being written: products of wgmma until a wait_group, loads of tcgen05.ld until
-// their wait. A read at such a place gets a wait of its own.
+// Finds registers that are still being written: products of wgmma until a wait_group, loads of tcgen05.ld
+// until their wait. A read at such a place gets a wait of its own. At TTGIR in_flight.h does so.
 //
 // PTX ISA 9.7.15.7 (wgmma.commit_group, wgmma.wait_group), 9.7.16.8 (tcgen05.wait::ld).
 #include <algorithm>
@@ -44,7 +44,7 @@ void step(State& state, const Instruction& in) {
   }
 }
 
-// Whether `into` became more.
+// Returns whether `into` became more.
 bool join(State& into, const State& from) {
   bool more = false;
   for (const auto& [r, groups] : from) {

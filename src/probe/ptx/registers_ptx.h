@@ -1,4 +1,5 @@
-// Finds where the results of an instruction are there: shared by what plans probes of registers.
+// Finds from which instruction on the results of an instruction are in their registers. All that plans reads
+// of registers shares it.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -15,7 +16,7 @@ using ptx::jump_targets;
 using ptx::results_of;
 using ptx::sources_of;
 
-// Whether an instruction writes a register.
+// Returns whether an instruction writes a register.
 inline bool writes(const ptx::Instruction& in, uint32_t reg) {
   const std::vector<uint32_t> results = results_of(in);
   return std::find(results.begin(), results.end(), reg) != results.end();

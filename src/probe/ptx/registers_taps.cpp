@@ -1,4 +1,4 @@
-// Taps in TTGIR, and which element each thread has in which register of a value.
+// Puts taps into TTGIR (registers.h), and says which element each thread has in which register of a value.
 #include <algorithm>
 #include <bit>
 #include <map>

@@ -1,5 +1,5 @@
-// Twins and edited texts that no compiler makes: what has to be taken for the same program, and what must
-// not.
+// Tests twins and edited texts that no compiler makes: what has to be taken for the same program, and what
+// must not.
 #include <triton_runner/probe/registers.h>
 
 #include <triton_runner/ir/module.h>

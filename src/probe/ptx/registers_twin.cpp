@@ -1,4 +1,4 @@
-// The plan that a twin gives for the PTX of a launch; plans put together.
+// Makes the plan of reads that a twin gives for the PTX of a launch, and merges plans.
 #include <algorithm>
 #include <bit>
 

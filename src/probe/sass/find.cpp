@@ -1,3 +1,5 @@
+// Implements SassFinder: for each form of an instruction of PTX, the instructions of machine code of its line
+// that may have left its results, and the reason where none has.
 #include "sass/find.h"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ bool has_word(std::string_view words, std::string_view word) {
   return any_word(words, [&](std::string_view w) { return w == word; });
 }
 
-// Whether the opcode is one of a row's.
+// Returns whether the opcode is one of a row's.
 bool is_of(const sass::Instruction& in, std::string_view opcodes) {
   return any_word(opcodes, [&](std::string_view w) {
     return in.spelling.starts_with(w) && (in.spelling.size() == w.size() || in.spelling[w.size()] == '.');

@@ -1,4 +1,5 @@
-// Finds where one instruction of PTX left its results in machine code.
+// SassFinder finds where one instruction of PTX left its results in machine code. place.cpp asks it for a
+// whole plan.
 #pragma once
 #include <map>
 #include <string>

@@ -1,4 +1,5 @@
-// A kernel's machine code as the finder of values needs it.
+// kernel_of() finds a kernel in a listing of machine code, and refuses one that does not say from which lines
+// of the PTX it was made.
 #include <triton_runner/probe/sass.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Registers of machine code by name, address, opcode and line.
+// Plans reads of registers of machine code by name, address, opcode and line. Values are found in place.cpp
+// and run.cpp.
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/sass_run.h>
 

@@ -1,5 +1,5 @@
-// A plan for PTX registers as one for SASS registers: from the place where a register is read back to the
-// instructions that gave it, and to what ptxas made of them.
+// Makes a plan for SASS registers of a plan for PTX registers: from the place where a register is read back
+// to the instructions that gave it, and to what ptxas made of them.
 #include <algorithm>
 #include <cstring>
 #include <map>

@@ -1,4 +1,5 @@
-// Two traces compared: for each element that a thread has of a value, the register of the machine code with the same numbers.
+// Implements sass_run.h: compares two traces, and finds for each element that a thread has of a value the
+// register of the machine code with the same numbers.
 #include <triton_runner/probe/sass_run.h>
 
 #include <algorithm>
@@ -58,7 +59,7 @@ uint64_t part_of(uint64_t value, uint32_t from, uint32_t bytes) {
   return bytes >= 8 ? value : value & ((uint64_t{1} << 8 * bytes) - 1);
 }
 
-// Whether every thread that had `wanted` had the same in `have`.
+// Returns whether every thread that had `wanted` had the same in `have`.
 bool covers(const Sequences& have, const Sequences& wanted) {
   for (size_t t = 0; t < wanted.hashes.size(); ++t)
     if (wanted.hashes[t] && (t >= have.hashes.size() || have.hashes[t] != wanted.hashes[t])) return false;

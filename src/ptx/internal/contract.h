@@ -1,5 +1,5 @@
-// Contracts as ptxas does multiplications and additions that leave their rounding open, unless it is called
-// with -fmad=false: which pairs become one fused multiply-add, and which divisions a multiplication.
+// Finds what ptxas contracts in multiplications and additions that leave their rounding open, unless it is
+// called with -fmad=false: which pairs become one fused multiply-add, and which divisions a multiplication.
 //
 // The PTX ISA only allows it (9.7.3: mul, add and sub without .rn). The rule here is what ptxas was seen to
 // do; doc/internals/hardware.md says what it was compared with.

@@ -1,5 +1,5 @@
-// Facts that hold before each instruction on every way that leads there: one forward pass over a function's
-// control flow, repeated until nothing changes.
+// flow_forward() finds facts that hold before each instruction on every way that leads there: one forward
+// pass over a function's control flow, repeated until nothing changes.
 #pragma once
 #include <map>
 

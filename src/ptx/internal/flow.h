@@ -1,4 +1,5 @@
-// Finds what PTX instructions read and write, and where jumps go.
+// Finds which registers PTX instructions read and write, and where jumps go. dataflow.h and liveness.h are
+// made of these.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@ std::vector<uint32_t> results_of(const Instruction& in);
 // Registers that it reads: sources, addresses, the guard.
 std::vector<uint32_t> sources_of(const Instruction& in);
 
-// Whether it also reads the results that it writes: a wgmma adds to its sums.
+// Returns whether it also reads the results that it writes: a wgmma adds to its sums.
 bool adds_to_results(const Instruction& in);
 
 // The registers of a function that are its .reg results, [0, returns_end), and then its .reg parameters.
@@ -26,7 +27,7 @@ FormalRegisters formal_registers(const Function& f);
 // For each instruction (and the end of the body): whether a jump may come there.
 std::vector<bool> jump_targets(const Function& f);
 
-// Whether what stands after it may not be reached from it.
+// Returns whether what stands after it may not be reached from it.
 bool is_control(const Instruction& in);
 
 // For one of these: whether it is a call, after which the next instruction runs.
@@ -35,7 +36,8 @@ bool comes_back(const Instruction& in);
 // The instructions where a jump may go: indices into the body, or its size for the end.
 std::vector<uint32_t> targets_of(const Instruction& in);
 
-// Whether its results follow from its operands and the kernel's parameters alone, and it does nothing else.
+// Returns whether its results follow from its operands and the kernel's parameters alone, and it does nothing
+// else.
 bool is_pure(const Instruction& in);
 
 }  // namespace triton_runner::ptx

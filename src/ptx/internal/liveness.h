@@ -1,4 +1,4 @@
-// Which registers hold values that are still needed, and where most of them do.
+// pressure() finds where most registers hold values that are still needed, and which registers these are.
 #pragma once
 #include <cstdint>
 #include <vector>

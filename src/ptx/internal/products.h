@@ -1,4 +1,5 @@
-// Products of wgmma whose registers are used before a wait covers them, and what ptxas makes of them.
+// early_uses() finds products of wgmma whose registers are used before a wait covers them, and what ptxas
+// makes of them.
 //
 // A product is covered where, on every way from it to the use, a wait_group N stands with N smaller than the
 // number of groups committed since the product was issued, its own group included. PTX ISA 9.7.15 leaves other
@@ -28,7 +29,7 @@ struct EarlyUses {
 
 EarlyUses early_uses(const Function& f);
 
-// Whether it is a product of wgmma, the end of a group of them, or a wait for groups.
+// Returns whether it is a product of wgmma, the end of a group of them, or a wait for groups.
 bool is_product(const Instruction& in);
 bool commits_products(const Instruction& in);
 bool waits_for_products(const Instruction& in);

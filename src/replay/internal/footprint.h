@@ -1,4 +1,5 @@
-// Which bytes of global memory the traced programs read and write, for what the others that were not traced share.
+// footprints() counts the bytes of global memory that the traced programs touch, region by region. The replay
+// takes the programs that were not traced to share memory in the same proportion.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// The replay of one SM: from what warps did in order (exec::Trace) and when machine code may issue (its control words) to
-// cycles.
+// replay() turns what the warps of one SM did in order (exec::Trace) and when machine code may issue (its
+// control words) into cycles.
 //
 // Warps issue on four schedulers. When an instruction issues, the time at which its result is there is computed at once, from the time
 // at which each unit that it needs is free next; so time passes from issue to issue, and a pause costs nothing. Only

@@ -1,4 +1,5 @@
-// A trace as bytes, to be replayed in another process: of this machine and this version.
+// Writes a trace as bytes and reads it back, to replay it in another process of this machine and this
+// version.
 #pragma once
 #include <string>
 #include <string_view>

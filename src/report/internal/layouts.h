@@ -1,4 +1,4 @@
-// The layouts of a kernel's tensors and buffers, element by element, for drawing.
+// draw_layouts() gives the layouts of a kernel's tensors and buffers, element by element, for drawing.
 #pragma once
 #include <cstdint>
 #include <string>

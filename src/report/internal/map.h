@@ -1,4 +1,4 @@
-// The source map of a kernel: the rows of all its levels over one set of places.
+// Map is the source map of a kernel: the rows of all its levels over one set of places, as JSON.
 #pragma once
 #include <triton_runner/report/lines.h>
 #include <triton_runner/report/places.h>

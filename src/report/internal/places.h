@@ -1,4 +1,4 @@
-// Files and places of a kernel's source, each kept once for all levels.
+// Places keeps the files and places of a kernel's source, each once for all levels.
 #pragma once
 #include <cstdint>
 #include <map>

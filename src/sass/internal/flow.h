@@ -68,7 +68,7 @@ class Live {
   std::vector<uint32_t> needed(size_t i) const;  // before an instruction
   // The instructions that may have given what a register has before an instruction.
   std::vector<uint32_t> definitions(uint32_t reg, uint32_t i) const;
-  // Those that read what a register has before an instruction, it among them.
+  // Returns the instructions that read what a register has before an instruction, it among them.
   std::vector<uint32_t> uses(uint32_t reg, uint32_t i) const;
 
  private:

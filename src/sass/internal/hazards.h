@@ -1,4 +1,5 @@
-// Checks what the control words of machine code must keep, and where they do not: check="hazard".
+// find_hazards() checks what the control words of machine code must keep, and reports where they do not:
+// check="hazard".
 //
 // The hardware does not look whether a register that an instruction reads is there: the assembler says in each control word for how
 // long the warp stalls, which scoreboard an instruction sets and which ones it waits for, and which operands stay in the

@@ -1,4 +1,4 @@
-// The table of opcodes.def, and an instruction matched with its row: which operand is which.
+// Gives the rows of opcodes.def, and matches an instruction with its row: which operand is which.
 #pragma once
 #include <array>
 #include <span>

@@ -1,4 +1,4 @@
-// The registers that an instruction reads and writes.
+// Gives the registers that an instruction reads and writes. What they are live for is in flow.h.
 #pragma once
 #include <cstdint>
 #include <optional>

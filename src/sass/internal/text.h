@@ -1,5 +1,5 @@
-// NVIDIA machine code as `nvdisasm -c -hex` prints it: functions, instructions with their operands and their 128 bits,
-// labels, and the places that -g or -gp put before an instruction.
+// Parses NVIDIA machine code as `nvdisasm -c -hex` prints it: functions, instructions with their operands and
+// their 128 bits, labels, and the places that -g or -gp put before an instruction.
 #pragma once
 #include <array>
 #include <cstdint>

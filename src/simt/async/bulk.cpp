@@ -1,4 +1,4 @@
-// Bulk copies of plain memory, and the bulk groups.
+// Issues and makes bulk copies of plain memory, and keeps the bulk groups.
 //
 // Addresses and barriers are checked when a copy is issued; the bytes move when somebody waits for them.
 #include "async/bulk.h"

@@ -1,5 +1,6 @@
-// Bulk copies: made by the copy engine, of any size, to shared memory with bytes counted by an mbarrier, or
-// to global memory in bulk groups of a thread.
+// Declares bulk copies of plain memory: made by the copy engine, of any size, to shared memory with bytes
+// counted by an mbarrier, or to global memory in bulk groups of a thread. Boxes of tensors are in tma.h,
+// copies of threads in copy.h.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Copies that threads make by themselves, and their groups.
+// Implements cp.async: copies that threads make by themselves, and their groups.
 #include "async/copy.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// cp.async, the copies that threads make by themselves: from global to shared memory, 4 to 16 bytes each.
+// Declares cp.async, the copies that threads make by themselves: from global to shared memory, 4 to 16 bytes
+// each.
 //
 // A copy is written down when it is issued, with its addresses checked, and made when somebody waits for it:
 // a kernel that does not wait reads what was there before.

@@ -1,4 +1,5 @@
-// Places are checked when the copy is issued; the bytes come when somebody waits for them.
+// Implements Delivery: places are checked when the copy is issued; the bytes come when somebody waits for
+// them.
 #include "async/delivery.h"
 
 #include "async/mbarrier.h"

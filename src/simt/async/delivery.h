@@ -1,5 +1,5 @@
-// The copy engine brings these to shared memory, of one block or of several of the cluster, and an mbarrier of
-// each counts.
+// Delivery brings bytes of the copy engine to shared memory, of one block or of several of the cluster, where
+// an mbarrier of each block counts them. bulk.cpp and tma_ops.cpp fill it.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
-// Launch control (machine/launch_control.h). The answer is there when somebody waits for it, as the bytes of a
-// bulk copy are. All blocks of the asking cluster get the same.
+// Executes launch control (machine/launch_control.h). The answer is there when somebody waits for it, as the
+// bytes of a bulk copy are. All blocks of the asking cluster get the same.
 #include "async/launch_control.h"
 
 #include <cstring>

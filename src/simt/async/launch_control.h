@@ -1,4 +1,5 @@
-// Launch control: asking for the work of a cluster that has not started, and reading the answer.
+// Declares the instructions of launch control: asking for the work of a cluster that has not started, and
+// reading the answer.
 #pragma once
 #include <array>
 

@@ -1,4 +1,5 @@
-// The instructions on mbarriers, and what copies and tensor cores do to them.
+// Executes the instructions on mbarriers, and what copies and tensor cores do to them. The 64 bits themselves
+// are machine/mbarrier.h.
 #include <triton_runner/base/text.h>
 
 #include "async/mbarrier.h"

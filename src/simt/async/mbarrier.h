@@ -1,4 +1,5 @@
-// mbarriers by threads and by what completes later: checked, with traps, and events of the cluster.
+// Declares operations on mbarriers by threads and by what completes later: they are checked, trap where they
+// are wrong, and are events of the cluster.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,9 +20,9 @@ bool mbarrier_expect_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t add
 bool mbarrier_complete_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes);
 // One arrival more in the current phase (cp.async.mbarrier.arrive without .noinc).
 bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
-// Whether its 8 bytes are zeros, as mbarrier.inval leaves them.
+// Returns whether its 8 bytes are zeros, as mbarrier.inval leaves them.
 bool mbarrier_is_gone(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
-// Whether there is a barrier; traps if not.
+// Returns whether there is a barrier; traps if not.
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
 
 // An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.

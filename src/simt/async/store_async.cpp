@@ -1,4 +1,4 @@
-// They happen when somebody waits.
+// Executes st.async and red.async: the elements are stored, and counted by the mbarrier, when somebody waits.
 #include "async/store_async.h"
 
 #include <cstring>

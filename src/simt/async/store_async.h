@@ -1,4 +1,5 @@
-// Stores to, and updates of, the cluster's shared memory, whose bytes an mbarrier beside them counts.
+// Declares st.async and red.async: stores to, and updates of, the cluster's shared memory, whose bytes an
+// mbarrier beside them counts.
 #pragma once
 #include <vector>
 

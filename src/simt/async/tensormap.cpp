@@ -1,4 +1,5 @@
-// Implements what a kernel may write into a map.
+// Writes the fields of a tensor map that a kernel may replace, and copies maps between shared and global
+// memory.
 #include "async/tensormap.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Tensor maps that kernels write, in the engine's own format.
+// Declares the instructions by which kernels write tensor maps, in the engine's own format
+// (exec/tensor_map.h).
 #pragma once
 #include <string>
 

@@ -1,4 +1,5 @@
-// Rows of boxes, their swizzled places, and the bits that stand outside of a tensor.
+// Computes the rows of boxes, their swizzled places, and the bits that stand outside of a tensor; loads and
+// stores them. When that happens is decided in tma_ops.cpp.
 #include "async/tma.h"
 
 #include <algorithm>

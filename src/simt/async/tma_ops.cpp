@@ -1,4 +1,4 @@
-// Copies of boxes, and reductions by them.
+// Executes copies of boxes, and reductions by them.
 //
 // The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
 // the box is copied when somebody waits for it.
@@ -64,7 +64,8 @@ void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, 
            i, at, 0, {kSurplusNote});
 }
 
-// Whether everything that the box accesses may be; fills in box.accessed where that is not all of its rows.
+// Returns whether everything that the box accesses may be; fills in box.accessed where that is not all of its
+// rows.
 bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& box) {
   // One look for the whole box; row by row to find the fault.
   const auto bytes_of = [&](const machine::BoxRow& row) {

@@ -1,4 +1,4 @@
-// Boxes against a model that goes element by element and knows nothing of rows, units or masks.
+// Tests boxes against a model that goes element by element and knows nothing of rows, units or masks.
 #include "async/tma.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Checked memory: what a handler may touch, and whom a warp-wide instruction may wait for.
+// Checks the memory that a handler touches (Exec::global, shared, local, generic), with a trap where it is
+// not the launch's. Races and uninitialised bytes are looked for in check.cpp.
 #include <cstring>
 
 #include <triton_runner/base/text.h>

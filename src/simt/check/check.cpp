@@ -1,5 +1,6 @@
-// Race and uninit checks of shared and global memory: each byte has a cell with its last accesses, and the clocks of
-// warps and blocks tell which accesses are ordered.
+// Checks races and uninitialised bytes of shared and global memory: each byte has a cell with its last
+// accesses, and the clocks of warps and blocks tell which accesses are ordered. What is particular to global
+// memory is in global.cpp, asynchronous operations are in proxy.cpp.
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"
@@ -33,7 +34,8 @@ Act act_of(bool atomic, bool write) {
 
 }  // namespace
 
-// Whether an access uses the old contents of memory: loads and atomics do, but not volatile or releasing stores.
+// Returns whether an access uses the old contents of memory: loads and atomics do, but not volatile or
+// releasing stores.
 bool Checks::reads_memory(const Operands& in, bool write) {
   return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
 }
@@ -221,8 +223,9 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   return true;
 }
 
-// Whether the values that two lanes store are f32 numbers that differ by rounding only. Such are the copies of a sum in
-// the lanes of a reduction, if LLVM contracts a product into the addition of one lane and not of the other.
+// Returns whether the values that two lanes store are f32 numbers that differ by rounding only. Such are the
+// copies of a sum in the lanes of a reduction, if LLVM contracts a product into the addition of one lane and
+// not of the other.
 static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t bytes) {
   constexpr float kRounding = 0x1p-12f;
   constexpr float kSmallest = 1e-30f;  // above what integers and pointers look like

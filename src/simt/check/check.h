@@ -1,4 +1,5 @@
-// The checks of a launch at PTX (doc/reference/checks.md): uninitialised memory, races, NaNs, divisions by zero.
+// Declares the checks of a launch at PTX (doc/reference/checks.md): uninitialised memory, races, NaNs,
+// divisions by zero, overflow.
 //
 // A checked launch runs on one worker and examines every access, one thread at a time (Exec::shared and
 // Exec::global call here). A launch without checks has no Checks. A warp counts as one agent, whose threads are
@@ -182,7 +183,8 @@ class Checks {
                     uint32_t bytes, const std::byte* before);
   exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
                          const Record& other, const std::string& what) const;
-  // Which of the warps of an access are not ordered with an earlier one, a bit each; and of the earlier one.
+  // Returns which of the warps of an access are not ordered with an earlier one, a bit each; and of the
+  // earlier one.
   std::pair<uint32_t, uint32_t> unordered_warps(State& s, const Record& me, const Record& other) const;
   // Some of them are, of a read and a write: the cell's bytes go into an experiment.
   void doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
@@ -196,7 +198,8 @@ class Checks {
   bool reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message,
                        std::span<std::byte* const> bytes);
   void undefined(Exec& x, const Operands& in, uint32_t lane, Place where);  // traps
-  // Whether the last write to a byte is visible to the async proxy of `agent` through a fence; traps if not.
+  // Returns whether the last write to a byte is visible to the async proxy of `agent` through a fence; traps
+  // if not.
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
               const machine::Agent& agent, bool write, Place where);
   void proxy_fence(Exec& x);

@@ -1,4 +1,4 @@
-// Sums of a worker, and what the requests of a warp cost: sectors and wavefronts.
+// Adds up what a worker executes, and works out what the requests of a warp cost: sectors and wavefronts.
 #include "check/count.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ uint64_t passes(uint64_t* begin, uint64_t* end) {
   return sum;
 }
 
-// How many different numbers there are; sorts them.
+// Returns how many different numbers there are; sorts them.
 uint64_t distinct(uint64_t* begin, uint64_t* end) {
   std::sort(begin, end);
   return static_cast<uint64_t>(std::unique(begin, end) - begin);

@@ -1,4 +1,5 @@
-// Counts what machine code executes, for an exec::CountObserver: one Counts a worker, whose sums are added up at the end.
+// Counting counts what machine code executes, for an exec::CountObserver: one Counts a worker, whose sums are
+// added up at the end.
 //
 // The code of such a launch has instructions of its own (front/sass/counting.cpp): one in front of each stretch that threads
 // execute together from its first instruction to its last, and one in front of each guarded instruction. What memory is

@@ -1,4 +1,5 @@
-// Puts in the place of what was read what an experiment asks for.
+// Implements OtherOrder: when a write comes that a doubtful read was not ordered with, keeps what it leaves,
+// which is what the other order would have given to the read.
 #include "check/doubts.h"
 
 #include <cstring>

@@ -1,7 +1,8 @@
-// Races that may not matter: warps read what another one writes, one of those that read it together with them is ordered with
-// the write, and the copies of the others may go nowhere, as where a scalar is read by all threads of a block and stored by
-// one. An experiment tells: the launch runs again from the same memory, the copies in doubt have what the other order would
-// have given them, and if memory comes out as before they do not matter.
+// Declares races that may not matter: warps read what another one writes, one of those that read it together
+// with them is ordered with the write, and the copies of the others may go nowhere, as where a scalar is read
+// by all threads of a block and stored by one. An experiment tells: the launch runs again from the same
+// memory, the copies in doubt have what the other order would have given them, and if memory comes out as
+// before they do not matter.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The race check of global memory, of which the agents are the warps of all blocks.
+// Checks races of global memory, whose agents are the warps of all blocks.
 //
 // Copies from it are under way from where they are issued to where somebody has waited for them. Several warps may read
 // the same bytes in one instruction, as where a layout holds an element in several of them: that is one access of all
@@ -18,7 +18,7 @@ using machine::Act;
 
 namespace {
 
-// Those that are set, as numbers.
+// Calls f with the number of each bit that is set.
 template <class F>
 void each_set(uint32_t bits, F f) {
   for (; bits; bits &= bits - 1) f(static_cast<uint32_t>(std::countr_zero(bits)));
@@ -284,7 +284,7 @@ machine::Agent Checks::State::fenced_of(const machine::Agent& warp) const {
   return all;
 }
 
-// Those of an instruction, each place once.
+// Records the reads of an instruction, each place once.
 void Checks::flush_reads(Exec& x, const Operands& in) {
   if (reads_.empty()) return;
   std::vector<Read> reads;

@@ -1,4 +1,5 @@
-// The address by which code calls the host, where it is given one (AMD's hostcall buffer): nobody answers there.
+// kHostCall is the address by which code calls the host, where it is given one (AMD's hostcall buffer):
+// nobody answers there.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,7 @@
-// check="nan" and "inf": the first floating-point instruction whose result is worse than its operands (machine/badness.h).
-// check="zerodiv": the first div or rem of integers whose quotient is not defined: the divisor is 0, or the lowest integer is
-// divided by -1.
+// Checks numbers. check="nan" and "inf" report the first floating-point instruction whose result is worse
+// than its operands (machine/badness.h), check="zerodiv" the first div or rem of integers whose quotient is
+// not defined: the divisor is 0, or the lowest integer is divided by -1. Machine code computes these in
+// several instructions: parts.cpp.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

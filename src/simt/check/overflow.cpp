@@ -1,6 +1,6 @@
-// check="overflow": integers that do not fit their register, where an address, a guard or a branch depends on them
-// (machine/exact.h). Of most registers and places in shared memory nothing is missing; the others stand in maps. Of what
-// lies in global memory nothing is known to be missing.
+// Checks overflow: integers that do not fit their register, where an address, a guard or a branch depends on
+// them (machine/exact.h). Of most registers and places in shared memory nothing is missing; the others stand
+// in maps. Of what lies in global memory nothing is known to be missing.
 #include <algorithm>
 #include <array>
 

@@ -1,6 +1,7 @@
-// NaNs and divisions by zero of machine code. A number between two parts of an instruction (Part) is not the program's: it is
-// marked where it is computed, the mark follows it through the parts of the same instruction, and what reads it elsewhere
-// reports it. So what the assembler computes before it knows whether it is needed is not reported.
+// Checks NaNs and divisions by zero of machine code. A number between two parts of an instruction (Part) is
+// not the program's: it is marked where it is computed, the mark follows it through the parts of the same
+// instruction, and what reads it elsewhere reports it. So what the assembler computes before it knows whether
+// it is needed is not reported.
 #include <algorithm>
 
 #include <triton_runner/num/types.h>

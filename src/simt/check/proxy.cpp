@@ -1,4 +1,5 @@
-// Products and copies that go on by themselves, and the fences between their accesses and those of threads.
+// Checks products and copies that go on by themselves, and the fences between their accesses and those of
+// threads.
 //
 // While an operation is under way its cells name its record. When it has ended its accesses count as made by
 // the warp that waited for it, or by the tensor core, of which barriers tell. What a thread has written is known to

@@ -1,6 +1,6 @@
-// The accesses that the race check of a launch at PTX remembers, by number. A warp has one record for an instruction, and the
-// number tells its thread too, so that the cells of what a warp stores in order have numbers in order (machine::History keeps
-// such cells as one run).
+// Records holds the accesses that the race check of a launch at PTX remembers, by number. A warp has one
+// record for an instruction, and the number tells its thread too, so that the cells of what a warp stores in
+// order have numbers in order (machine::History keeps such cells as one run).
 //
 //   st.global.b32 by warp 1:  record 7, its threads are numbers 7 * 64 + 32 to 7 * 64 + 63
 #pragma once

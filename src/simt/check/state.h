@@ -1,4 +1,4 @@
-// The state of the checks for a running cluster: its agents, and the last accesses to each byte.
+// Declares the state of the checks for a running cluster: its agents, and the last accesses to each byte.
 #pragma once
 #include <algorithm>
 #include <map>

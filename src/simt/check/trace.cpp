@@ -1,3 +1,4 @@
+// Implements Tracing: turns stretches, requests and barriers of each warp into events of an exec::Trace.
 #include "check/trace.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Keeps what warps do in order (exec::Trace), for a launch that counts and was asked for it: one a worker.
+// Tracing keeps what warps do in order (exec::Trace), for a launch that counts and was asked for it: one a
+// worker.
 #pragma once
 #include <span>
 #include <vector>

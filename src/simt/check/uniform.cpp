@@ -1,5 +1,6 @@
-// Uniform registers of a parted warp. A warp has one uniform datapath: where two groups of its threads write the same register,
-// what either reads afterwards depends on which of them ran last, and that is the hardware's choice (turns.h).
+// Checks uniform registers of a parted warp. A warp has one uniform datapath: where two groups of its threads
+// write the same register, the value that either reads afterwards depends on which of them ran last, and that
+// is the hardware's choice (turns.h).
 //
 //   loop: UIADD3 UR4, UR4, -0x1     lanes 0 to 4 come here first, lanes 5 to 31 when those have left the loop
 //

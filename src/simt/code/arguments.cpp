@@ -1,4 +1,4 @@
-// From exec::Argument to parameter bytes: words, floats of the kernel's width, tensor maps, descriptors in
+// Writes exec::Arguments as parameter bytes: words, floats of the kernel's width, tensor maps, descriptors in
 // pieces, scratch buffers.
 #include "code/arguments.h"
 

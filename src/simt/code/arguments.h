@@ -1,5 +1,5 @@
-// Arguments as a launch gives them, written as the bytes of the entry's parameters. Where each goes is
-// decided once, at load (the plan).
+// ArgumentPlan writes the arguments of a launch as the bytes of the entry's parameters. Where each goes is
+// decided once, at load. (launch/pack.h does so for GPUs.)
 #pragma once
 #include <memory>
 #include <span>

@@ -1,5 +1,5 @@
-// A kernel lowered for one block size: every operand an offset into the register file, every opcode a
-// function.
+// Code is a kernel lowered for one block size: every operand is an offset into the register file, every
+// opcode a function.
 #pragma once
 #include <deque>
 #include <functional>

@@ -1,3 +1,4 @@
+// Implements Emitter: gives out places in the register file, and appends instructions to the code.
 #include "code/emitter.h"
 
 namespace triton_runner::simt {

@@ -1,4 +1,5 @@
-// A front end writes code with these: places in the register file, and instructions on them.
+// A front end writes Code with an Emitter: it gives places in the register file, and puts instructions on
+// them.
 #pragma once
 #include <array>
 #include <map>

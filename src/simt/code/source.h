@@ -1,5 +1,5 @@
-// These are asked of an instruction besides what it does, whatever its set: by messages, checks and the launch. A front
-// end writes it down, so that nothing else of the engine reads its text.
+// Declares what messages, checks and the launch ask of an instruction besides what it does, whatever its
+// instruction set. A front end writes it down, so that nothing else of the engine reads its text.
 #pragma once
 #include <array>
 #include <optional>

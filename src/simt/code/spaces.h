@@ -1,4 +1,4 @@
-// State spaces and their addresses.
+// Declares the state spaces and how an address of each looks in 64 bits.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The Kernel that simt::load gives.
+// Implements the Kernel of lowered code: checks a launch, packs its arguments, runs its grid (run.h).
 #include "launch/kernel.h"
 
 #include <triton_runner/simt/simt.h>
@@ -191,8 +191,8 @@ class SimtKernel final : public exec::Kernel {
     return {base::failure("kernel '" + code_.kernel + "': " + why, std::move(notes)), {}};
   }
 
-  // Whether there are asynchronous operations whose results can be compared: the order of atomics on global
-  // memory is free.
+  // Returns whether there are asynchronous operations whose results can be compared: the order of atomics on
+  // global memory is free.
   bool has_two_ends() const {
     bool later = false;
     for (const Instr& in : code_.instrs) {

@@ -1,4 +1,4 @@
-// The Kernel of lowered code.
+// make_kernel() makes a Kernel of Code, whichever front end lowered it.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-// Does what a probe does when a path comes to it.
+// Implements show_registers(): gives an observer the registers of the threads that come to a probe.
 #include "launch/observe.h"
 
 #include <triton_runner/exec/register_observer.h>

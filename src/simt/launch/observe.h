@@ -1,4 +1,5 @@
-// Instructions that show registers to an observer (exec::RegisterObserver).
+// Declares the instruction that shows registers to an observer (exec::RegisterObserver). A debugger's is in
+// stop.h.
 #pragma once
 #include <utility>
 #include <vector>

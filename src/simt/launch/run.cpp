@@ -1,9 +1,9 @@
-// The run loop, and the schedulers of a block's paths and of a cluster's blocks. Clusters are units of the grid
-// (machine/grid_worker.h).
+// Runs a grid: the run loop, and the schedulers of a block's paths and of a cluster's blocks. Clusters are
+// units of the grid (machine/grid_worker.h).
 //
-// Paths that can run do so before an asynchronous operation completes; when nothing can run and nothing is pending,
-// the launch ends with a report of where every path waits. In a shuffled launch each warp is a path of its own, and
-// a turn of some instructions goes to any warp that is ready.
+// Paths that can run do so before an asynchronous operation completes; when nothing can run and nothing is
+// pending, the launch ends with a report of where every path waits. In a shuffled launch each warp is a path
+// of its own, and a turn of some instructions goes to any warp that is ready.
 #include "launch/run.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Runs a launch's grid.
+// run_grid() runs a launch's grid on the workers.
 #pragma once
 #include "state/exec.h"
 

@@ -1,4 +1,5 @@
-// Shows what a debugger sees of a block that has stopped at an instruction.
+// Shows a debugger the threads of a block that have stopped at an instruction. What is around them is in
+// stop_machine.cpp.
 #include "launch/stop.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Instructions that stop for a debugger (exec::Stopper): one before each that it wants, which knows the registers of its
-// function.
+// Declares the instruction that stops for a debugger (exec::Stopper): one before each that it wants, which
+// knows the registers of its function.
 #pragma once
 #include <deque>
 #include <string>

@@ -1,3 +1,5 @@
+// Implements stop_machine.h: reads paths, barriers, copies, buffers and descriptors of the cluster that
+// stands.
 #include "launch/stop_machine.h"
 
 #include <algorithm>

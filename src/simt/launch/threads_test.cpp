@@ -1,5 +1,5 @@
-// Clusters on several threads: which trap stays, and clusters that wait for one that has trapped. The twin of
-// src/tile/threads_test.cpp.
+// Tests clusters on several threads: which trap stays, and clusters that wait for one that has trapped. The
+// twin of src/tile/threads_test.cpp.
 #include <triton_runner/simt/simt.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// 8 by 8 matrices between shared memory and the registers of a warp.
+// Moves 8 by 8 matrices between shared memory and the registers of a warp.
 //
 // A register of a warp holds a matrix of 8 rows of 16 bytes, row after row: lane l has bytes 4 * (l % 4) of
 // row l / 4. So loading a matrix is copying eight rows of 16 bytes.

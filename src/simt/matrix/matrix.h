@@ -1,4 +1,5 @@
-// Matrices between shared memory and the registers of a warp, in rows of 16 bytes.
+// Declares ldmatrix, stmatrix and movmatrix: matrices between shared memory and the registers of a warp, in
+// rows of 16 bytes.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Addresses of matrices in shared memory, and copies of their tiles.
+// Finds the addresses of matrices in shared memory by their descriptors, and copies their tiles.
 #include "matrix/matrix_descriptor.h"
 
 #include <cstring>

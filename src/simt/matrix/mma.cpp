@@ -1,4 +1,4 @@
-// The arithmetic on the fragments is num/mma.h's.
+// Computes mma.sync: brings fragments to num/mma.h, which has the arithmetic, and sums back to registers.
 #include "matrix/mma.h"
 
 #include <algorithm>

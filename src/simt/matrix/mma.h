@@ -1,4 +1,4 @@
-// Products of the matrices that a warp's registers hold.
+// Declares mma.sync: products of the matrices that a warp's registers hold.
 //
 // Every type has the same fragments: a register of A or B is a matrix of 8 rows of 16 bytes (as ldmatrix
 // loads them), A's registers go down the rows first, and the accumulator has rows g and g + 8 and columns 2 t

@@ -1,4 +1,5 @@
-// Sparse A, and block scales of mma.sync: who of a warp holds what. PTX ISA 9.7.14.3 and 9.7.14.6.
+// Finds who of a warp holds the metadata of a sparse A, and the block scales of mma.sync. PTX ISA 9.7.14.3
+// and 9.7.14.6.
 #include "matrix/mma_fragments.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Products share these: types, scratch, and what mma.sync's rarer forms bring along: metadata of sparse
-// matrices, scale factors of blocks.
+// Declares what all products share (types, scratch), and what mma.sync's rarer forms bring along: metadata of
+// sparse matrices, scale factors of blocks.
 #pragma once
 #include <triton_runner/num/mma.h>
 
@@ -38,9 +38,9 @@ struct SparseA {
   uint32_t metadata = kNoRegister;  // a register of 32 bits
   uint32_t selector = 0;            // which lanes of a quad hold the metadata
 };
-// How many lanes of a quad hold metadata.
+// Returns how many lanes of a quad hold metadata.
 uint32_t sparse_lanes(const num::MmaPlan& plan);
-// From the 32 registers of a warp.
+// Reads the places from the metadata in the 32 registers of a warp.
 SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata);
 
 // .block_scale: scale factors in registers of some lanes. PTX ISA 9.7.14.3.

@@ -1,5 +1,5 @@
-// Finds the mma.sync in a row that are one product: fragments of A, each times the same fragments of B, and steps
-// along k whose sums go on. Compilers take tiles of tl.dot apart so.
+// Joins several mma.sync in a row that are one product: fragments of A, each times the same fragments of B,
+// and steps along k whose sums go on. Compilers take tiles of tl.dot apart so.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -81,7 +81,7 @@ class Run {
     return true;
   }
 
-  // Whether a longer k gives the same bits as one step after the other.
+  // Returns whether a longer k gives the same bits as one step after the other.
   bool goes_on(const Sum& s) const {
     const num::MmaPlan& p = first_.plan[0];
     const size_t steps = s.b.size() / first_.f.b_count + 1;

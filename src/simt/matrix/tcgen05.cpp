@@ -1,5 +1,6 @@
-// Loads and stores happen when they are issued. Copies and products wait in the cluster's queue and are made,
-// in the order of issue, when somebody waits for the mbarrier that a commit names.
+// Executes the instructions of tensor memory but for products (tcgen05_mma.cpp). Loads and stores happen when
+// they are issued. Copies wait in the cluster's queue and are made, in the order of issue, when somebody
+// waits for the mbarrier that a commit names.
 #include "matrix/tcgen05.h"
 
 #include <algorithm>

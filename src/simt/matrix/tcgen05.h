@@ -1,4 +1,5 @@
-// Tensor memory: its allocation, loads and stores, copies from shared memory, commits.
+// Declares the instructions of tensor memory: its allocation, loads and stores, copies from shared memory,
+// commits.
 #pragma once
 #include <vector>
 

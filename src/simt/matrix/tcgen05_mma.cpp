@@ -1,7 +1,8 @@
-// Products of one thread's making, of operands in shared and tensor memory, into tensor memory.
+// Executes tcgen05.mma: products that one thread issues, of operands in shared and tensor memory, into tensor
+// memory.
 //
-// Everything that the thread says is written down when the instruction is issued; operands are read and sums
-// written when somebody waits for a commit that follows. Collectors only say what the hardware may keep.
+// The operands are written down when the instruction is issued; they are read and sums are written when
+// somebody waits for a commit that follows. Collectors only say what the hardware may keep.
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// Instruction descriptors, layouts and zero-column masks of tcgen05.mma.
+// Decodes instruction descriptors, layouts and zero-column masks of tcgen05.mma.
 #include "matrix/tcgen05_shape.h"
 
 #include <optional>

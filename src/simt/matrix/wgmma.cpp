@@ -1,4 +1,4 @@
-// Products of a warp group, asynchronous.
+// Executes wgmma: asynchronous products of a warp group.
 //
 // A product is written down when it is issued and computed when a wait_group covers it: shared memory that is
 // overwritten too early shows. In the ISA, registers of A that change and results that are used before such a
@@ -93,7 +93,8 @@ struct Chain {
 constexpr int kMostK = 64;  // more operands push the sums out of the first cache
 constexpr uint32_t kMostTiles = kMostK / 4;
 
-// Whether `next` may be computed together with those before it, of which `first` is the first: their bits stay.
+// Returns whether `next` may be computed together with those before it, of which `first` is the first: their
+// bits stay.
 bool goes_on(const Issued& first, const Issued& next, uint32_t steps, bool fast) {
   const auto &m = *static_cast<const WgmmaProduct*>(first.instr->data),
              &o = *static_cast<const WgmmaProduct*>(next.instr->data);

@@ -1,4 +1,4 @@
-// Products of a warp group, asynchronous.
+// Declares wgmma: asynchronous products of a warp group, their commits and waits.
 #pragma once
 #include <triton_runner/num/mma.h>
 

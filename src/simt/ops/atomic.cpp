@@ -1,6 +1,6 @@
-// Threads come one after the other, in ascending order (in another one where the launch is shuffled). Global memory is
-// shared with the other workers, where other blocks run: updates there are atomic. A cluster's shared memory belongs to
-// one worker.
+// Executes atomics. Threads come one after the other, in ascending order (in another one where the launch is
+// shuffled). Global memory is shared with the other workers, where other blocks run: updates there are
+// atomic. A cluster's shared memory belongs to one worker.
 #include "ops/atomic.h"
 
 #include <cstring>

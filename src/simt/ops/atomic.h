@@ -1,4 +1,4 @@
-// Read-modify-write of elements (machine/update.h) as an instruction.
+// Declares read-modify-write of elements (machine/update.h) as an instruction.
 #pragma once
 #include <triton_runner/machine/update.h>
 

@@ -1,4 +1,4 @@
-// Barriers of a block, of a cluster and of a warp.
+// Executes barriers of a block, of a cluster and of a warp. mbarriers are async/mbarrier.cpp.
 #include "ops/barrier.h"
 
 #include "check/count.h"

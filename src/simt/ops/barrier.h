@@ -1,4 +1,4 @@
-// Barriers of a block, of a cluster and of a warp.
+// Declares barriers of a block, of a cluster and of a warp.
 #pragma once
 #include "state/exec.h"
 

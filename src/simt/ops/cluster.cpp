@@ -1,4 +1,4 @@
-// Addresses in the shared memory of a cluster's blocks.
+// Computes addresses in the shared memory of a cluster's blocks, and the block of an address.
 #include "ops/cluster.h"
 
 namespace triton_runner::simt {

@@ -1,5 +1,5 @@
-// Blocks of a cluster, and addresses in the shared memory of them: the block's rank and an offset, in 32 bits or in the low
-// 32 of a generic address (wide).
+// Declares addresses in the shared memory of a cluster's blocks: the block's rank and an offset, in 32 bits
+// or in the low 32 of a generic address (wide).
 #pragma once
 #include "state/exec.h"
 

@@ -1,4 +1,5 @@
-// A branch on which the threads of a path agree moves its pc; one on which they do not splits the path.
+// Executes branches: one on which the threads of a path agree moves its pc; one on which they do not splits
+// the path (state/divergence.h).
 #include "ops/control.h"
 
 #include <algorithm>

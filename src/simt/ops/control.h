@@ -1,4 +1,4 @@
-// Branches and the end of threads.
+// Declares branches and the end of threads.
 #pragma once
 #include "state/exec.h"
 

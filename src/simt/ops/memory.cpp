@@ -1,4 +1,4 @@
-// Loads and stores in all state spaces.
+// Executes loads and stores in all state spaces.
 //
 // One look at the lowest and the highest address checks a whole access; only where that fails is each lane
 // looked at by itself, and then the trap names it.

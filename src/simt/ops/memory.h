@@ -1,4 +1,5 @@
-// Loads and stores of one or several registers.
+// Declares loads and stores of one or several registers. Atomics are in atomic.h, asynchronous copies in
+// async/.
 #pragma once
 #include <algorithm>
 

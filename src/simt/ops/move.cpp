@@ -1,4 +1,4 @@
-// Copies of registers, and addresses from one state space to another.
+// Copies registers, and converts addresses from one state space to another.
 #include "ops/move.h"
 
 #include <cstring>

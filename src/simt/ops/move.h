@@ -1,4 +1,4 @@
-// Copies of registers, and addresses from one state space to another.
+// Declares copies of registers, and conversions of addresses from one state space to another.
 #pragma once
 #include "state/exec.h"
 
@@ -11,7 +11,7 @@ void add_window(Lanes& l, const Operands& in);
 void drop_window(Lanes& l, const Operands& in);
 // d, a predicate: a lies in the window `imm`; small: 1 for "any host address", 2 for the parameters; e: and is this block's.
 void is_space(Lanes& l, const Operands& in);
-// From an address of .param to a generic one, and back.
+// Converts an address of .param to a generic one, and back.
 void param_to_generic(Lanes& l, const Operands& in);
 void generic_to_param(Lanes& l, const Operands& in);
 

@@ -1,4 +1,4 @@
-// The smallest, largest, ... of registers, one step at a time: redux.sync and tcgen05.ld.red.
+// Redux folds registers by minimum, maximum and so on, one step at a time: for redux.sync and tcgen05.ld.red.
 #pragma once
 #include <algorithm>
 #include <bit>

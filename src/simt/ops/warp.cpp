@@ -1,5 +1,6 @@
-// A handler walks the warps of the path. Threads that take part have arrived together (Exec::converged), so
-// that the registers of all of them are in place when the first of them is looked at.
+// Executes what the threads of a warp do together. A handler walks the warps of the path. Threads that take
+// part have arrived together (Exec::converged), so that the registers of all of them are in place when the
+// first of them is looked at.
 #include "ops/warp.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Does what the threads of a warp do together.
+// Declares what the threads of a warp do together: shuffles, votes, matches, reductions, elections.
 #pragma once
 #include <optional>
 
@@ -7,8 +7,8 @@
 
 namespace triton_runner::simt {
 
-// Whether every thread that is on has all the threads of its membermask (a register of 32 bits) beside it. If not,
-// the path waits or splits, and the handler has to return.
+// Returns whether every thread that is on has all the threads of its membermask (a register of 32 bits)
+// beside it. If not, the path waits or splits, and the handler has to return.
 bool warps_converged(Exec& x, const Instr& in, uint32_t members);
 
 // The handler of an instruction with the places d: result, a: value, b: lane or distance, c: clamp and segments, e: the

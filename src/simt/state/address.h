@@ -1,4 +1,4 @@
-// [register + offset] of instructions that take addresses one thread at a time.
+// AddressPlace is the [register + offset] of instructions that take addresses one thread at a time.
 #pragma once
 #include "state/exec.h"
 

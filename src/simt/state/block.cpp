@@ -1,3 +1,4 @@
+// Implements the memory of a block: registers, shared and local memory in one allocation.
 #include "state/block.h"
 
 namespace triton_runner::simt {

@@ -1,8 +1,9 @@
-// A block and its cluster: paths, registers, memory, barriers, and the asynchronous operations under way.
+// Declares a block and its cluster: paths, registers, memory, barriers, and the asynchronous operations under
+// way.
 //
 // A path is a set of threads of one block with one pc. A block begins as one path of all its threads; a
-// branch that they disagree on splits it, and paths that come to the same pc merge again. The path with
-// the lowest pc runs, so that loops end before what follows them.
+// branch that they disagree on splits it, and paths that come to the same pc merge again. The path with the
+// lowest pc runs, so that loops end before what follows them.
 #pragma once
 #include <array>
 #include <cstdint>

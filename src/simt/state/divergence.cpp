@@ -1,4 +1,4 @@
-// Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole
+// Keeps sets of threads as ranges of whole warps with a byte mask, as small as they can be: a set of whole
 // warps side by side needs no mask, and then runs the fast form of every instruction.
 #include "state/divergence.h"
 
@@ -138,8 +138,8 @@ void Exec::retry_later(const Instr& in) {
 
 namespace {
 
-// Whether each thread that is on has those beside it that wanted(thread) names, as far as they live. If not, those that
-// have become a path that goes on, the others wait.
+// Returns whether each thread that is on has those beside it that wanted(thread) names, as far as they live.
+// If not, those that have become a path that goes on, the others wait.
 template <class Wanted>
 bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
   Cta& cta = *x.cta;

@@ -1,4 +1,5 @@
-// Divergence: how paths split, merge, wait and end.
+// Declares how paths split, merge, wait and end. Which path runs next is in turns.h for machine code, in
+// launch/run.cpp for PTX.
 #pragma once
 #include "state/exec.h"
 
@@ -21,7 +22,8 @@ void end_lanes(Exec& x);
 
 // Takes `b` into `a`, which has the same pc; `b` is over.
 void merge(Cta& cta, Path& a, Path& b);
-// Whether the two, which have the same pc, may become one: in a shuffled launch each warp goes its own way.
+// Returns whether the two, which have the same pc, may become one: in a shuffled launch each warp goes its
+// own way.
 bool may_merge(const Cta& cta, const Path& a, const Path& b);
 // All threads of the block in one path (in a shuffled launch: in one a warp) at the first instruction.
 void begin_paths(Cta& cta);

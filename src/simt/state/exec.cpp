@@ -1,4 +1,4 @@
-// Operations under way, and traps: what is said of a fault.
+// Completes asynchronous operations, and makes the traps of handlers: their words, place and origin.
 #include "state/exec.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The launch, its workers, and the Exec that a handler sees.
+// Declares the launch, its workers, and the Exec that a handler sees.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -179,7 +179,7 @@ inline uint64_t lanes_of(const Path& path, uint32_t warp, uint32_t width) {
 inline uint64_t alive_of(const Cta& cta, uint32_t warp) {
   return mask_bits(cta.alive.data(), warp * cta.code->width, cta.code->width);
 }
-// Whether the two have threads of one warp.
+// Returns whether the two have threads of one warp.
 inline bool share_warp(const Path& a, const Path& b, uint32_t width) {
   const uint32_t end = std::min(a.first + a.count, b.first + b.count) / width;
   for (uint32_t w = std::max(a.first, b.first) / width; w < end; ++w)
@@ -194,7 +194,7 @@ inline uint64_t yielded(const Cta& cta, uint32_t thread) {
     if (path->state == PathState::kYield) lanes |= lanes_of(*path, thread / width, width);
   return lanes;
 }
-// Whether threads of the path's warps that live are on other paths.
+// Returns whether threads of the path's warps that live are on other paths.
 inline bool is_parted(const Cta& cta, const Path& path) {
   if (path.full) return false;
   const uint32_t width = cta.code->width;

@@ -1,4 +1,5 @@
-// Operands::data holds this of loads, stores and shuffles, and which byte or thread each thread means.
+// Declares what Operands::data holds of loads, stores and shuffles, and which byte or thread each thread
+// means by it.
 #pragma once
 #include <array>
 

@@ -1,4 +1,4 @@
-// Traps of what cannot be done, as the answer of the function that found out.
+// refuse() and invalid() trap, and are the answer of the handler that found something that cannot be done.
 #pragma once
 #include "state/exec.h"
 

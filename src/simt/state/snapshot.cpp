@@ -1,3 +1,4 @@
+// Implements snapshot.h: copies the state of a cluster's blocks, and puts it back.
 #include "state/snapshot.h"
 
 #include <algorithm>

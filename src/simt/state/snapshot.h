@@ -1,4 +1,4 @@
-// Clusters that a debugger has go on from an earlier moment.
+// Snapshots let a debugger resume a cluster from an earlier moment.
 #pragma once
 #include <memory>
 

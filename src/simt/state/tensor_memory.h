@@ -1,4 +1,4 @@
-// Tensor memory of a block, allocated by columns.
+// TensorMemory is the tensor memory of a block, allocated by columns. Its shape is machine/tensor_memory.h.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The path that runs is, of those that are ready, the one with the largest Path::turn; of those that wait, the one
-// with the smallest Path::since.
+// Implements turns.h. Of the paths that are ready the one with the largest Path::turn runs; of those that
+// wait, the one with the smallest Path::since.
 #include "state/turns.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Turns: which of a warp's paths runs in machine code, where a warp that has parted keeps one uniform datapath, so that the
-// order decides what its threads read there.
+// Decides which of a warp's paths runs in machine code, where a warp that has parted keeps one uniform
+// datapath, so that the order decides what its threads read there.
 //
 //   @P0 BRA `(.L_2)     lanes 0 to 4 jump, lanes 5 to 31 go on: the five run first, to the end, to BSYNC or to YIELD
 //

@@ -1,4 +1,5 @@
-// Which checks a launch has, the loop that runs its instructions under them, and the texts that they share.
+// Runs the instructions of a launch under its checks: decides which checks it has, and words the texts that
+// they share.
 #include "check/check.h"
 
 #include <cinttypes>

@@ -1,5 +1,6 @@
-// The checks of a launch (doc/reference/checks.md): a layer that runs the plain instructions one by one and
-// looks at what goes in and what comes out.
+// Declares the checks of a launch (doc/reference/checks.md): a layer that runs the plain instructions one by
+// one and looks at what goes in and what comes out. Each check has its own header: race.h, uninit.h, nan.h,
+// overflow.h, hints.h.
 //
 // A checked launch has code of its own, in which no instruction is fused and no operand dies: `kills` tells
 // when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.
@@ -67,11 +68,11 @@ class Checks {
   // ---- shuffled launches
   bool shuffled() const { return shuffle_ != nullptr; }
   exec::Random& random() { return shuffle_->random; }
-  // Which of n tasks has the first turn.
+  // Returns which of n tasks has the first turn.
   size_t first_turn(size_t n) { return shuffled() ? random().below(n) : 0; }
-  // Whether others should have a turn after this instruction.
+  // Returns whether others should have a turn after this instruction.
   bool preempt(const Instr& in);
-  // Whether the last run of a program ended so.
+  // Returns whether the last run of a program ended so.
   bool preempted() { return std::exchange(preempted_, false); }
 
  private:
@@ -91,7 +92,7 @@ class Checks {
   bool preempted_ = false;
 };
 
-// Whether an operand says that it does something; so do instructions that have none of that group.
+// Returns whether an operand says that it does something; so do instructions that have none of that group.
 bool is_on(Task& t, const Instr& in, ir::GroupName group);
 // The accesses of the instruction through pointers, whatever emitted it.
 Access any_access_of(const Instr& in);

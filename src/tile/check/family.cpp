@@ -1,4 +1,4 @@
-// Families follow from an op's effects, sinks from its family (family.h).
+// Implements family.h: an op's effects decide its family, and the family decides its sinks.
 #include "check/family.h"
 
 #include "lowering.h"
@@ -30,7 +30,7 @@ Family family_of(const Instr& in) {
 
 namespace {
 
-// Whether it stores rows by their numbers: what it stores is looked at before it runs.
+// Returns whether it stores rows by their numbers: what it stores is looked at before it runs.
 bool scatters_rows(const ir::Op& op) {
   return op.effects().all(kBlock | kStores) && !op.does(kAsync) &&
          Lowering::operand_index(op, "x_offsets") >= 0;

@@ -1,4 +1,5 @@
-// Which way marks (shadow.h) go through an instruction, and what depends on its operands beside its results.
+// Declares which way marks (shadow.h) go through an instruction, and what depends on its operands beside its
+// results.
 #pragma once
 #include <vector>
 

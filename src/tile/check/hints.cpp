@@ -1,4 +1,5 @@
-// The promises are Triton's axis information, along each dimension d of a tile:
+// Checks the promises that the IR makes. They are Triton's axis information, along each dimension d of a
+// tile:
 //   contiguity  every so many elements, from index 0 on, each is its predecessor plus 1 (a pointer: plus the
 //               bytes of what it points to)
 //   constancy   every so many elements are the same

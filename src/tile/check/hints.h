@@ -1,6 +1,6 @@
-// check="hints": what the IR promises of values (tt.divisibility, tt.contiguity, tt.constancy, of arguments and
-// of results, and llvm.intr.assume) against the values. A compiler that believes a false promise makes
-// accesses too wide; the program is at fault, not the compiler.
+// HintCheck compares, for check="hints", what the IR promises of values (tt.divisibility, tt.contiguity,
+// tt.constancy, of arguments and of results, and llvm.intr.assume) with the values. A compiler that believes
+// a false promise makes accesses too wide; the program is at fault, not the compiler.
 #pragma once
 #include <unordered_map>
 

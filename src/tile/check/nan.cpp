@@ -1,6 +1,6 @@
-// NaNs are looked for in the float results of ops that compute. An op that goes element by element is
-// compared with its operands at the same element; any other (dot, reduction, shapes) with all of its
-// operands' elements.
+// Looks for NaNs in the float results of ops that compute. An op that goes element by element is compared
+// with its operands at the same element; any other (dot, reduction, shapes) with all of its operands'
+// elements.
 #include "check/nan.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// check="nan" and "inf": the first op whose result is worse than its operands: a NaN is worse than an infinity, and an
-// infinity is worse than a finite number. So a NaN that comes of infinities is reported whether or not "inf" is on.
+// NanCheck reports, for check="nan" and "inf", the first op whose result is worse than its operands: a NaN is
+// worse than an infinity, and an infinity is worse than a finite number. So a NaN that comes of infinities is
+// reported whether or not "inf" is on.
 #pragma once
 #include <span>
 

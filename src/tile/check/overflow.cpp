@@ -80,7 +80,7 @@ std::optional<int64_t> constant_integer(const ir::Value& v) {
   return type ? std::optional(num::sign_extend(value->raw[0], *type)) : std::nullopt;
 }
 
-// Whether a value is made of places alone: numbers of programs, ranges, integer arguments, constants.
+// Returns whether a value is made of places alone: numbers of programs, ranges, integer arguments, constants.
 bool is_place(const ir::Value& v, std::set<const ir::Value*>& seen) {
   if (!seen.insert(&v).second) return true;
   const ir::Op* op = v.defining_op;

@@ -1,5 +1,5 @@
-// check="overflow": integers that do not fit their type, where an address, a mask, the count of a loop or a stored index
-// depends on them.
+// OverflowCheck reports, for check="overflow", integers that do not fit their type, where an address, a mask,
+// the count of a loop or a stored index depends on them.
 //
 // The shadow of an integer (shadow.h) is a number of the same type: how many times 2^width is missing from it
 // (machine/exact.h). Ops with an EXACT rule compute it, reductions and scans with the rule of the op that they apply; ops that

@@ -1,4 +1,4 @@
-// How far each kind of op may be off, and moving its results by a random part of that.
+// Works out how far each kind of op may be off, and moves its results by a random part of that.
 #include "check/perturb.h"
 
 #include <algorithm>
@@ -95,7 +95,8 @@ bool has_rounding(const ir::Region& region) {
   return false;
 }
 
-// How far a product of two f32 elements may be off because tensor cores round its factors. 0: they do not.
+// Returns how far a product of two f32 elements may be off because tensor cores round its factors. 0: they do
+// not.
 double operand_unit(const ir::Op& op, num::Type element) {
   static constexpr std::pair<ir::InputPrecision, double> kUnits[] = {{ir::InputPrecision::kTf32, 0x1p-10},
                                                                      {ir::InputPrecision::kTf32x3, 0x1p-20},

@@ -1,5 +1,6 @@
-// LaunchOptions::perturb: Monte-Carlo arithmetic. Every result of an op that rounds (effects.def) moves by a
-// pseudo-random part of what rounding, another order of the sum, or the unit that computes it may change.
+// Perturbation does Monte-Carlo arithmetic (LaunchOptions::perturb): every result of an op that rounds
+// (effects.def) moves by a pseudo-random part of what rounding, another order of the sum, or the unit that
+// computes it may change.
 #pragma once
 #include <triton_runner/exec/order.h>
 

@@ -1,4 +1,5 @@
-// Global memory: what programs read and write, and the atomics that order them.
+// Checks races of global memory: what programs read and write, and the atomics that order them. Shared and
+// tensor memory are in race_shared.cpp, the state of both in race_state.h.
 #include "check/race.h"
 
 #include <bit>

@@ -1,4 +1,5 @@
-// check="race": accesses to the same memory that nothing orders, where the order can be seen in the result.
+// RaceCheck reports, for check="race", accesses to the same memory that nothing orders, where the order can
+// be seen in the result.
 //
 // Programs are ordered by atomics: one with release semantics makes what its program did known to those that
 // read the place with acquire semantics (scope gpu or sys); so does a relaxed one after a fence, and one before

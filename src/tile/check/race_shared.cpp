@@ -1,4 +1,5 @@
-// Shared and tensor memory: tasks of a program, and the copies and products that run beside them.
+// Checks races of shared and tensor memory: tasks of a program, and the copies and products that run beside
+// them.
 #include <algorithm>
 #include <cstring>
 

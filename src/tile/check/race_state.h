@@ -1,4 +1,5 @@
-// The race check keeps this for a program and its tasks.
+// Declares what the race check keeps for a program and its tasks: their clocks, and the last accesses to each
+// memory.
 #pragma once
 #include <deque>
 #include <map>

@@ -1,4 +1,5 @@
-// Shadows live in values of their own; an instruction runs on them while they stand in for the program's.
+// Implements Shadows. They live in values of their own; an instruction runs on them while they stand in for
+// the program's.
 #include "check/shadow.h"
 
 #include <algorithm>

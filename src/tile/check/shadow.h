@@ -1,4 +1,5 @@
-// The shadows of one program's values (uninit.h), and running an instruction on them.
+// Shadows holds a value of marks beside each value of a program, and runs instructions on these. Uninit.h and
+// overflow.h say what their marks mean.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -18,7 +19,7 @@ struct Origin {
   std::string text(const Code& code) const;  // its op, place, element and iteration
 };
 
-// Whether an element is undefined. Without an early exit, which would cost the vector instructions.
+// Returns whether an element is undefined. Without an early exit, which would cost the vector instructions.
 template <typename T>
 bool any_set(const std::vector<T>& undefined) {
   T all{};

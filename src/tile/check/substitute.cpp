@@ -1,4 +1,4 @@
-// Numbers in the place of what checks report.
+// Puts a number in the place of elements that a check reports.
 #include "check/substitute.h"
 
 #include <triton_runner/exec/substitution.h>

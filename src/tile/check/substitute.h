@@ -1,4 +1,4 @@
-// LaunchOptions::substitution in the tile engine: elements that a check reports get a number.
+// Declares LaunchOptions::substitution in the tile engine: elements that a check reports get a number.
 #pragma once
 #include <functional>
 #include <span>

@@ -1,5 +1,5 @@
-// The rules by which shadows follow values (uninit.h), and what must not depend on an undefined one:
-// branches, masks, addresses, and what is stored to global memory.
+// Has the rules by which shadows follow values (uninit.h), and reports where branches, masks, addresses, or
+// stores to global memory depend on an undefined value. Shared memory is in uninit_shared.cpp.
 #include "check/uninit.h"
 
 #include <algorithm>
@@ -137,7 +137,8 @@ void UninitCheck::elementwise(Task& t, const Instr& in) {
   });
 }
 
-// Which elements of the results are undefined, where an operand is. False: their origins are known already.
+// Returns which elements of the results are undefined, where an operand is. False: their origins are known
+// already.
 bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
   Shadows& p = of(t);
   if (p.move(t, in, family)) return family == Family::kMoves;

@@ -1,5 +1,5 @@
-// check="uninit": values that were never written, from where they are made to where something depends on
-// them.
+// UninitCheck follows, for check="uninit", values that were never written, from where they are made to where
+// something depends on them.
 //
 // Beside every value of a program stands its shadow: a value of the same type whose bytes are not 0 where the
 // value is undefined. Ops that move elements are run a second time on the shadows, with the program's shared
@@ -28,7 +28,7 @@ class UninitCheck {
   void after(Task& t, const Instr& in);
   // After that, in an experiment: what the op made undefined gets a number, and is defined from then on.
   void define_results(Task& t, const Instr& in);
-  // Which elements of a value are undefined.
+  // Returns which elements of a value are undefined.
   Lanes lanes(Task& t, Slot s) const { return of(t).lanes(t, s); }
   // A block of a tensor descriptor: `element` of the tile, `bytes` at `address`.
   void block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size);

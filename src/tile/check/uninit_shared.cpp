@@ -1,4 +1,5 @@
-// Shared and tensor memory, products with operands there, and blocks of tensor descriptors.
+// Follows undefined elements through shared and tensor memory, products with operands there, and blocks of
+// tensor descriptors.
 #include <algorithm>
 
 #include "check/uninit.h"

@@ -112,7 +112,7 @@ std::vector<WarpMask> Warps::of(const Instr& in) const {
   return out;
 }
 
-// Whether a warp gets what another one has.
+// Returns whether a warp gets what another one has.
 bool Warps::crosses(const Instr& in) const {
   if (!in.op || in.run == run_release || in.op->num_operands() == 0) return false;
   const ir::Op& op = *in.op;

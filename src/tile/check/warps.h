@@ -1,5 +1,6 @@
-// Which warps of a program make an access to global memory, element by element, and what orders the warps: for
-// check="race". The layouts of TTGIR say so; at TTIR there are none, and a program is one.
+// Warps tells, for check="race", which warps of a program make an access to global memory, element by
+// element, and what orders the warps. The layouts of TTGIR say so; at TTIR there are none, and a program is
+// one.
 //
 // A store is made by one holder of an element. A load is made by all of them, but only those count whose copy of the
 // element goes anywhere: into a store that this warp makes, into a decision, or to other warps. So `p[i] += 1` in a tile
@@ -21,7 +22,8 @@ class Warps {
   bool are_known() const { return known_; }
   // The warps of an access through pointers, by element; one for all of them; or empty: nobody makes it.
   std::vector<WarpMask> of(const Instr& in) const;
-  // Whether all warps of the task wait for each other at the instruction: before what it does, and after.
+  // Returns whether all warps of the task wait for each other at the instruction: before what it does, and
+  // after.
   bool meet_before(const Instr& in) const { return before_[number_of(in)]; }
   bool meet_after(const Instr& in) const { return after_[number_of(in)]; }
 

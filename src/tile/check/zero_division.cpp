@@ -1,5 +1,5 @@
-// Divisions and remainders of arith whose quotient is not defined: by 0, and of the lowest integer by -1. 0 to a negative
-// power.
+// Implements zero_division.h for arith: division by 0, division of the lowest integer by -1, and 0 to a
+// negative power.
 #include "check/zero_division.h"
 
 #include "check/substitute.h"

@@ -1,5 +1,6 @@
-// check="zerodiv": integer divisions that have no quotient: by 0, and of the lowest integer by -1. GPUs do not trap there, and
-// neither do the engines: the result is a number that hardly any program wants, and LLVM leaves it undefined.
+// Finds, for check="zerodiv", integer divisions that have no quotient: by 0, and of the lowest integer by -1.
+// GPUs do not trap there, and neither do the engines: the result is a number that hardly any program wants,
+// and LLVM leaves it undefined.
 #pragma once
 #include "check/check.h"
 

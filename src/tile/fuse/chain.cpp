@@ -1,4 +1,4 @@
-// A fused instruction's steps, made ready to run: those whose values may stay in registers become one, the
+// Makes a fused instruction's steps ready to run: those whose values may stay in registers become one, the
 // others get lanes of scratch for their strips.
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
-// Which instructions become one: within a basic block, ops on tiles of one shape of which one uses what
-// another makes, as long as no other instruction has to run between them.
+// Decides which instructions become one: within a basic block, ops on tiles of one shape of which one uses
+// the result of another, as long as no other instruction has to run between them.
 //
 // Instructions that touch memory, wait or may trap keep their order among each other, so a kernel traps where
 // it would otherwise and sees the same memory. All others may move, as far as what they read and write
@@ -308,7 +308,8 @@ class Fuser {
     return true;
   }
 
-  // Whether anything outside of both groups has to run after something of a and before something of b.
+  // Returns whether anything outside of both groups has to run after something of a and before something of
+  // b.
   bool reaches_around(uint32_t a, uint32_t b) const {
     std::vector<uint8_t> seen(groups_.size(), 0);
     std::vector<uint32_t> open;

@@ -1,4 +1,4 @@
-// Makes dots that know more of what is around them, from which flash attention gains.
+// Gives dots some of the work around them, from which flash attention gains.
 //
 // A dot takes over the product of its accumulator and a column, acc * shrink[:, None]: the kernel multiplies
 // the sums when it loads them, so the accumulator is not gone through once more. And a factor that a loop

@@ -1,5 +1,5 @@
-// Random kernels of elementwise ops, loads, stores, row reductions and loops over overlapping memory: fused
-// and not, every byte and every trap must be the same.
+// Tests random kernels of elementwise ops, loads, stores, row reductions and loops over overlapping memory:
+// fused and not, every byte and every trap must be the same.
 #include "test.h"
 
 #include <triton_runner/tile/tile.h>

@@ -1,4 +1,5 @@
-// Running a fused instruction: where the strips of every register are, then the steps strip by strip.
+// Runs a fused instruction on any tile: finds the strips of every register, then runs the steps strip by
+// strip. Quicker ways for simple tiles are in fused_line.cpp and fused_whole.cpp.
 #include "fuse/fused.h"
 
 #include <algorithm>
@@ -44,9 +45,9 @@ Extent extent_of(const Block& b, int64_t size) {
   return e;
 }
 
-// Whether the elements of two boxes of one tile lie at the same places, and no two of them share memory: each
-// dimension steps over all that the ones after it reach, in the smallest box that holds both. (Boxes that do
-// so each for itself may still meet: a row of one may begin where a row of the other ends.)
+// Returns whether the elements of two boxes of one tile lie at the same places, and no two of them share
+// memory: each dimension steps over all that the ones after it reach, in the smallest box that holds both.
+// (Boxes that do so each for itself may still meet: a row of one may begin where a row of the other ends.)
 bool one_place_each(const Rows& a, const Rows& b, const TileType& tile, int64_t size) {
   if (a.address != b.address) return false;
   int64_t reach = size;

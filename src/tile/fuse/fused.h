@@ -1,7 +1,7 @@
-// One instruction for several ops on tiles of one shape: strips of elements go through all of its steps while
-// they are in the first-level cache. Loads are read where they lie in memory, a store is written there, and
-// values that only the ops themselves use are never whole tiles. fuse.cpp makes these; results are the bits
-// that the ops give one by one.
+// Fused is one instruction for several ops on tiles of one shape: strips of elements go through all of its
+// steps while they are in the first-level cache. Loads are read where they lie in memory, a store is written
+// there, and values that only the ops themselves use are never whole tiles. fuse.cpp makes these; results are
+// the bits that the ops give one by one.
 #pragma once
 #include <optional>
 #include <vector>

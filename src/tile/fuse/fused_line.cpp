@@ -1,5 +1,5 @@
-// Running a fused instruction on a tile of one dimension whose loads and store are runs of memory under
-// intervals as masks: what most kernels do. Little has to be found out for each program, elements that no
+// Runs a fused instruction on a tile of one dimension whose loads and store are runs of memory under
+// intervals as masks: most kernels do that. Little has to be found out for each program, elements that no
 // mask turns on are not computed, and a whole row goes through its reductions and back in one strip.
 #include <algorithm>
 #include <bit>

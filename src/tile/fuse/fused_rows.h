@@ -1,5 +1,5 @@
-// Strips of a tile whose elements do not lie in one run: where those of one are, and their copies to and
-// from scratch.
+// Rows finds the strips of a tile whose elements do not lie in one run: where those of one are, and their
+// copies to and from scratch.
 #pragma once
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
-// Both ways to run a fused instruction share this: fused.cpp for any tile, fused_line.cpp for runs of memory.
-// `Self` says which registers are one value for all elements, is_fixed(r) and fixed_bits(r), and which want
-// scratch memory of their own, needs_scratch(r).
+// FusedRun is the part that both ways to run a fused instruction share: fused.cpp for any tile,
+// fused_line.cpp for runs of memory. `Self` says which registers are one value for all elements, is_fixed(r)
+// and fixed_bits(r), and which want scratch memory of their own, needs_scratch(r).
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-// The shortest way through a fused instruction on a tile of one dimension: one step, whose loads and store are whole
-// runs of memory, as in all programs of a grid but the last. Nothing is laid out, nothing copied. Where a program is
-// not so, fused_line.cpp does it.
+// Runs a fused instruction in the shortest way: a tile of one dimension, one step, whose loads and store are
+// whole runs of memory, as in all programs of a grid but the last. Nothing is laid out, nothing copied. Where
+// a program is not so, fused_line.cpp does it.
 #include <algorithm>
 
 #include "fuse/fused.h"

@@ -1,5 +1,5 @@
-// Sums of products as the compiler contracts them (Triton's enable_fp_fusion): a sum or difference takes a product of
-// the same stretch of straight-line code unrounded, whatever else uses that product.
+// Contracts sums of products as the compiler does (Triton's enable_fp_fusion): a sum or difference takes a
+// product of the same stretch of straight-line code unrounded, whatever else uses that product.
 //
 // LLVM does so while it chooses instructions, a thread's registers at a time. What only moves elements to where a
 // tensor of another shape has them (tt.splat, tt.broadcast, a change of layouts that leaves registers where they are)
@@ -165,7 +165,7 @@ class Contractions {
     return {};
   }
 
-  // How many instructions use a thread's register of it.
+  // Returns how many instructions use a thread's register of it.
   size_t uses(const ir::Value& v) const {
     size_t count = 0;
     for (const ir::Use* use = v.first_use; use; use = use->next)
@@ -177,8 +177,8 @@ class Contractions {
     return is_functor(op, num::elementwise_addf) || is_functor(op, num::elementwise_subf);
   }
 
-  // Whether all that uses a quotient are sums that have no other product to take: ptxas contracts it with all of them
-  // or with none.
+  // Returns whether all that uses a quotient are sums that have no other product to take: ptxas contracts it
+  // with all of them or with none.
   bool only_sums(const ir::Value& v, const ir::Op& quotient) {
     for (const ir::Use* use = v.first_use; use; use = use->next) {
       const ir::Op& user = *use->user;

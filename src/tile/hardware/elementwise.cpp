@@ -1,5 +1,5 @@
-// Functions of f32 as the target computes them: the PTX that Triton's lowering has for each op. Other types, and
-// functions without a row here, are computed as ever.
+// Computes functions of f32 as the target does: by the PTX that Triton's lowering has for each op. Other
+// types, and functions without a row here, are computed as ever.
 #include "hardware/elementwise.h"
 
 #include <bit>

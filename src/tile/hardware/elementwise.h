@@ -1,4 +1,4 @@
-// Contraction asks these of functions of f32 (hardware/elementwise.cpp).
+// Declares what contraction (contract.cpp) asks of functions of f32.
 #pragma once
 #include <optional>
 
@@ -14,7 +14,8 @@ std::optional<float> reciprocal(const ir::Op& division);
 // The PTX of $0 = $1 / $2 + $3.
 std::string quotient_text(const ir::Op& division);
 bool hardware_library(Lowering& l, const ir::Op& op);
-// Whether its function of the target's library has jumps, and what follows is another stretch of code.
+// Returns whether its function of the target's library has jumps, and what follows is another stretch of
+// code.
 bool library_jumps(Lowering& l, const ir::Op& op);
 
 }  // namespace triton_runner::tile

@@ -1,5 +1,5 @@
-// Reductions and scans as the threads of a layout do them, step by step. In a step some places of the axis are
-// combined with others, for all lines along the axis at once. Which ones, the layout says:
+// Runs reductions and scans as the threads of a layout do them, step by step. In a step some places of the
+// axis are combined with others, for all lines along the axis at once. Which ones, the layout says:
 //
 // - A reduction combines the registers of a thread (in pairs, or one after the other: before Triton 3.8), then lanes are
 //   folded from their highest bit down to their lowest, then warps likewise.
@@ -70,7 +70,7 @@ bool first_register_moves(const layout::LinearLayout& layout, int64_t axis) {
   return false;
 }
 
-// Whether threads add two elements at a time.
+// Returns whether threads add two elements at a time.
 bool in_pairs(const Lowering& l, num::Type element) {
   return num::size_of(element) == 2 || (element == num::Type::kF32 && l.hardware().capability >= 100);
 }

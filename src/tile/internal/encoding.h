@@ -1,4 +1,4 @@
-// Encodings of the IR (#ttg.blocked<...> of any release) as layout::Encoding.
+// encoding_of() reads an encoding of the IR (#ttg.blocked<...> of any release) as a layout::Encoding.
 #pragma once
 #include <triton_runner/base/result.h>
 #include <triton_runner/ir/graph.h>

@@ -1,4 +1,5 @@
-// Folding: what integer ops on scalars give before a launch, from its grid and from what is known of its arguments.
+// fold() computes what integer ops on scalars give before a launch, from its grid and from what is known of
+// its arguments.
 #pragma once
 #include <array>
 #include <cstdint>

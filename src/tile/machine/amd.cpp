@@ -1,5 +1,5 @@
-// AMD's ops: buffer loads and stores are a base pointer and offsets; slices, concatenations and layout
-// changes move whole tiles; hints for the scheduler do nothing here.
+// Lowers AMD's ops: buffer loads and stores are a base pointer and offsets; slices, concatenations and layout
+// changes move whole tiles; hints for the scheduler do nothing here. The tensor data mover is in amd_tdm.cpp.
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>

@@ -1,4 +1,4 @@
-// AMD's tensor data mover: copies between tensor descriptors and shared memory (amdg.async_tdm_*), and
+// Lowers AMD's tensor data mover: copies between tensor descriptors and shared memory (amdg.async_tdm_*), and
 // descriptors that are moved to a tile (amdg.update_tensor_descriptor). A load is seen after the wait that
 // covers it, or at its barrier.
 #include <algorithm>

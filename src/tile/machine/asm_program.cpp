@@ -1,4 +1,5 @@
-// Running inline assembly, and what its text becomes.
+// Makes and runs programs of inline assembly: parses its PTX, and gives each register a place. Which elements
+// stand in them is in inline_asm.cpp.
 #include "machine/asm_program.h"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ int64_t first_element(const AsmProgram& a, const AsmValue& v, const AsmPort& p, 
                          : v.where[static_cast<size_t>(execution * v.a_thread + p.element)];
 }
 
-// Whether the port's registers hold the elements as they lie in memory.
+// Returns whether the port's registers hold the elements as they lie in memory.
 bool is_row(const AsmProgram& a, const AsmValue& v, const AsmPort& p, size_t size) {
   return v.where.empty() && a.pack == 1 && p.bytes == size;
 }

@@ -1,6 +1,7 @@
-// Inline assembly made into functions over the lanes of a register file of our own (ptx::find_alu): its text
-// is PTX whose $0, $1, ... are registers, one lane is one execution of it. Which elements lie in which
-// register of which execution is for the op to say: tt.elementwise_inline_asm and ttg.inline_asm.
+// AsmProgram is inline assembly made into functions over the lanes of a register file of our own
+// (ptx::find_alu): its text is PTX whose $0, $1, ... are registers, one lane is one execution of it. Which
+// elements lie in which register of which execution is for the op to say: tt.elementwise_inline_asm and
+// ttg.inline_asm.
 #pragma once
 #include <functional>
 #include <memory>
@@ -71,7 +72,7 @@ struct AsmProgram {
   uint32_t reserve(uint32_t bytes);
 };
 
-// From an op to its program; `fail` reports at the op what cannot be run, and is false.
+// Makes the program of an op; `fail` reports at the op what cannot be run, and is false.
 class Assembler {
  public:
   Assembler(Lowering& l, const ir::Op& op);

@@ -1,4 +1,4 @@
-// Shared memory of other blocks of a cluster, and their barrier.
+// Lowers ops on shared memory of other blocks of a cluster, and on their barrier.
 //
 // If the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), they run side by side on one
 // worker (schedule.cpp), and a program reaches the memory of each by its rank. A cluster of num_ctas blocks is
@@ -212,7 +212,7 @@ void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
 
 namespace {
 
-// Whether the op signals an mbarrier of another block of the cluster.
+// Returns whether the op signals an mbarrier of another block of the cluster.
 bool signals_others(const ir::Op& op) {
   switch (op.kind) {
     case ir::OpKind::kMapToRemoteBuffer:

@@ -1,4 +1,4 @@
-// Clusters whose blocks are programs of the grid: which of them an op reaches.
+// Declares clusters whose blocks are programs of the grid: which of them an op reaches.
 #pragma once
 #include <vector>
 
@@ -14,7 +14,7 @@ Program* block_of_rank(const Task& t, int64_t rank);
 inline Program& block_of(const Task& t, MemDesc d) {
   return d.block ? *t.program->cluster->blocks[d.block - 1] : *t.program;
 }
-// Those in whose memory an op writes to its buffer and tells its barrier: the one of the rank, or those of the
+// Returns the blocks in whose memory an op writes to its buffer and tells its barrier: the one of the rank, or those of the
 // multicast mask, that it has as an operand, else its own. Of ranks that no block has none.
 std::vector<Program*> blocks_reached(Task& t, const Instr& in);
 

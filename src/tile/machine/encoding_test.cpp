@@ -1,5 +1,5 @@
-// Encodings against what Triton 3.9 itself says their linear layouts are (tests/golden/layouts.txt, written
-// by tools/layout_goldens.py), and the places of elements in shared memory that follow.
+// Tests encodings against what Triton 3.9 itself says their linear layouts are (tests/golden/layouts.txt,
+// written by tools/layout_goldens.py), and the places of elements in shared memory that follow.
 #include <triton_runner/tile/encoding.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// tt.elementwise_inline_asm, where an execution is `packed_element` consecutive elements, those of less than
-// 32 bits several a register; and ttg.inline_asm (Gluon), where it is a thread with all that its layout gives
-// it, an element a register.
+// Lowers inline assembly: tt.elementwise_inline_asm, where an execution is `packed_element` consecutive
+// elements, those of less than 32 bits several a register; and ttg.inline_asm (Gluon), where it is a thread
+// with all that its layout gives it, an element a register.
 #include <algorithm>
 
 #include "machine/asm_program.h"
@@ -73,7 +73,8 @@ bool read_thread_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
   return true;
 }
 
-// Which thread executes the elements of each execution, where its layout gives them to one thread only.
+// Returns which thread executes the elements of each execution, where its layout gives them to one thread
+// only.
 bool find_threads(Lowering& l, const ir::Op& op, Assembler& assembler) {
   const ir::Type& type = *op.result()->type;
   if (!l.in_ttgir() || !type.encoding) return true;  // none to be found

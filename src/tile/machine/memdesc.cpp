@@ -1,4 +1,4 @@
-// From memdesc types to places in memory, and the copies that follow from them.
+// Finds the places in memory of a memdesc type's elements, and plans the copies that follow from them.
 #include "machine/memdesc.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Memory descriptors: where in a program's shared memory (or tensor memory) each element of a buffer lies.
+// Declares memory descriptors: where in a program's shared memory (or tensor memory) each element of a buffer
+// lies.
 //
 // Shared memory is one arena of bytes a program; tensor memory is a part of it with a row of bytes a lane. An
 // element of a buffer lies at
@@ -76,9 +77,9 @@ class MemPlan {
   // The strides of the contiguous side, by dimension, in elements.
   const std::vector<int64_t>& strides() const { return strides_; }
   bool row_major() const { return row_major_; }
-  // Whether `part`, a buffer at the same base with this flip against ours, is some or all of our elements,
-  // its dimensions permuted perhaps. Then element 0 of it is ours at *offset, and `strides` are those of its
-  // dimensions in our order (room for kMaxMemRank).
+  // Returns whether `part`, a buffer at the same base with this flip against ours, is some or all of our
+  // elements, its dimensions permuted perhaps. Then element 0 of it is ours at *offset, and `strides` are
+  // those of its dimensions in our order (room for kMaxMemRank).
   bool holds(const MemPlan& part, uint32_t flip, int64_t* offset, int64_t* strides) const;
   bool in_tensor_memory() const { return tensor_memory_; }
   // Bytes from `base` that it may touch, for messages and checks.

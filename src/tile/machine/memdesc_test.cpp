@@ -1,4 +1,4 @@
-// Plans against places: what is written through one view of a buffer is read back through another.
+// Tests plans against places: what is written through one view of a buffer is read back through another.
 #include "machine/memdesc.h"
 
 #include <numeric>

@@ -1,4 +1,5 @@
-// The files of NVIDIA's ops share these.
+// Declares what the files of NVIDIA's ops (nvidia_*.cpp) share: columns of tensor memory, barriers, products
+// of tcgen05.
 #pragma once
 #include "lowering.h"
 #include "machine/cluster.h"
@@ -17,8 +18,8 @@ struct Barriers {
 };
 // At those of each of the blocks. False: trapped.
 bool arrive_all(Task& t, const Instr& in, const Barriers& barriers, std::span<Program* const> blocks);
-// How many blocks of the cluster arrive at a block's mbarrier where each tells all blocks that have its share
-// of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
+// Returns how many blocks of the cluster arrive at a block's mbarrier where each tells all blocks that have
+// its share of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
 int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers);
 
 // Both of tcgen05's products have these: an accumulator, m x n, and who is told when it is there.

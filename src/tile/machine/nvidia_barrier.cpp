@@ -1,5 +1,5 @@
-// mbarriers and what only orders memory (ttng.*_barrier,
-// fences, cluster barriers; amdg's barriers are the same idea).
+// Lowers mbarriers and ops that only order memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers
+// are the same idea).
 #include <algorithm>
 #include <bit>
 

@@ -1,6 +1,6 @@
-// Bulk copies (cp.async.bulk without a tensor map): the first bytes of a buffer, in the order in which they lie in memory, from
-// or to global memory. One thread issues them; an mbarrier counts the bytes that arrive, and a wait for stores covers
-// those that leave.
+// Lowers bulk copies (cp.async.bulk without a tensor map): the first bytes of a buffer, in the order in which
+// they lie in memory, from or to global memory. One thread issues them; an mbarrier counts the bytes that
+// arrive, and a wait for stores covers those that leave. Copies by a tensor map are in nvidia_tma.cpp.
 #include <algorithm>
 
 #include "lowering.h"

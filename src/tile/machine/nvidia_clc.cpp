@@ -1,4 +1,5 @@
-// Cluster launch control: a running program asks for the work of one that has not started (machine/launch_control.h).
+// Lowers cluster launch control: a running program asks for the work of one that has not started
+// (machine/launch_control.h).
 #include <algorithm>
 #include <cstring>
 #include <span>

@@ -1,5 +1,5 @@
-// Matrix products with operands in shared or tensor memory: wgmma (ttng.warp_group_dot) and tcgen05
-// (ttng.tc_gen5_mma).
+// Lowers matrix products with operands in shared or tensor memory: wgmma (ttng.warp_group_dot) and tcgen05
+// (ttng.tc_gen5_mma). Those with block scales are in nvidia_scaled.cpp.
 //
 // They are computed where they are issued; what is asynchronous about them is when barriers and waits say
 // that they are done. Sums are one chain of fused multiply-adds in ascending K, as for tt.dot.

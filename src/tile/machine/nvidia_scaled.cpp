@@ -1,5 +1,5 @@
-// tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then summed
-// as any product.
+// Lowers tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then
+// summed as any product.
 #include <cstring>
 #include <utility>
 

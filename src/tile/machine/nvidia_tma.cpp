@@ -1,4 +1,5 @@
-// TMA: blocks of tensor descriptors to and from shared memory, and descriptors that kernels write themselves.
+// Lowers TMA: blocks of tensor descriptors to and from shared memory, and descriptors that kernels write
+// themselves.
 #include <algorithm>
 
 #include <triton_runner/exec/tensor_map.h>

@@ -1,4 +1,5 @@
-// Tensor memory: 128 lanes of 32-bit columns beside shared memory, and the copies into, out of and within it.
+// Lowers tensor memory: 128 lanes of 32-bit columns beside shared memory, and the copies into, out of and
+// within it.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
-// nvws.*: what warp specialisation goes through before it becomes mbarriers.
-// An aref is a ring of buffers that producers put into and every consumer
-// gets from; a token is a ring of pairs of mbarriers, full and empty.
+// Lowers nvws.*, the ops that warp specialisation goes through before it becomes mbarriers. An aref is a ring
+// of buffers that producers put into and every consumer gets from; a token is a ring of pairs of mbarriers,
+// full and empty.
 //
 // Each put and get knows its turn by counting, so that IR runs before and after stages and phases have
 // been given.
@@ -41,7 +41,7 @@ void each_user(const ir::Value& value, const F& f) {
   }
 }
 
-// Which partition an op belongs to: by its attribute, else by the region that it is in.
+// Returns which partition an op belongs to: by its attribute, else by the region that it is in.
 std::string partition_of(const ir::Op& op) {
   for (const char* key : {"ttg.partition", "async_task_id"}) {
     if (const ir::Attr* a = op.attr(key)) return std::string(a->text);

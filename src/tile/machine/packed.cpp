@@ -1,5 +1,5 @@
-// ttng.packed_arith: arithmetic on pairs or quadruples of narrow floats, of one type or of several; four-bit
-// floats come two a byte. The exact result is rounded once.
+// Lowers ttng.packed_arith: arithmetic on pairs or quadruples of narrow floats, of one type or of several;
+// four-bit floats come two a byte. The exact result is rounded once.
 #include <cmath>
 
 #include <triton_runner/num/elementwise.h>

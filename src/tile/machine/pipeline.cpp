@@ -1,5 +1,5 @@
-// The pipeliner and the machine add these to a kernel: predicated regions, the predicate of a stage,
-// subtiles, ballots, clocks and warp numbers.
+// Lowers the ops that the pipeliner and the machine add to a kernel: predicated regions, the predicate of a
+// stage, subtiles, ballots, clocks and warp numbers.
 #include <chrono>
 #include <numeric>
 #include <span>

@@ -1,4 +1,4 @@
-// Shared memory: allocation, views of it, loads and stores, and gathers (ttg.local_*, ttg.memdesc_*).
+// Lowers shared memory: allocation, views of it, loads and stores, and gathers (ttg.local_*, ttg.memdesc_*).
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// cp.async and its AMD relatives: global memory to shared memory, seen by the program when it waits.
+// Lowers cp.async and its AMD relatives: global memory to shared memory, seen by the program when it waits.
 #include "lowering.h"
 #include "machine/shared_state.h"
 #include "ops/memory.h"

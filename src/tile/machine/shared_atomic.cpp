@@ -1,5 +1,5 @@
-// ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension, elements
-// in order (in another one where the launch is shuffled).
+// Lowers ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension,
+// elements in order (in another one where the launch is shuffled).
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
 #include "ops/atomics.h"

@@ -1,4 +1,4 @@
-// Shared state that a debugger keeps, goes back to and shows.
+// Keeps shared state for a debugger, goes back to it and shows it.
 #include <algorithm>
 
 #include <triton_runner/base/text.h>

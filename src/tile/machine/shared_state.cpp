@@ -1,4 +1,4 @@
-// Copies in flight and the barriers that they complete on.
+// Implements SharedState: copies in flight and the barriers that they complete on.
 #include "machine/shared_state.h"
 
 #include <algorithm>

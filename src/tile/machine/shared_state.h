@@ -1,4 +1,4 @@
-// The state that a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+// SharedState is what a program keeps beside its values: mbarriers, copies in flight, scratch memory.
 //
 // Asynchronous copies read their source when they are issued and write shared memory when they complete:
 // cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel
@@ -98,13 +98,13 @@ class SharedState : public ProgramState {
   Mbarrier* barrier(uint32_t address);
   void copy_through_barrier(uint32_t address, Copy copy, int64_t bytes);
   void complete_copies(uint32_t address);
-  // As many as it takes to end the phase of that parity, the oldest first; false: it has not ended.
+  // Completes copies, the oldest first, until the phase of that parity ends; false: it has not ended.
   bool end_phase(uint32_t address, bool parity);
   // The places of barriers that were set up, in a launch that somebody observes.
   const std::set<uint32_t>& barriers() const { return barriers_; }
   // All under way, oldest first: "copy of 4096 bytes to shared 0x400, counted by the mbarrier at 0x230".
   std::vector<std::string> under_way() const;
-  // Those that are under way to the barrier and that count bytes.
+  // Returns how many copies are under way to the barrier and count bytes.
   size_t copies_to(uint32_t address) const;
 
   // ---- scratch in "global" memory, of the running program

@@ -1,4 +1,4 @@
-// Which tiles are kept, and which of them an access has to see in the arena.
+// Implements SharedTiles: decides which tiles are kept, and which of them an access has to see in the arena.
 #include "machine/shared_tiles.h"
 
 #include <algorithm>

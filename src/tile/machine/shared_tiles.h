@@ -1,4 +1,4 @@
-// Buffers of shared and tensor memory that a program stores and reads whole: kept as tiles.
+// SharedTiles keeps buffers of shared and tensor memory that a program stores and reads whole as tiles.
 //
 // A buffer's bytes lie swizzled in the arena, but what stores it and what reads it nearly always see the same
 // elements through the same view. So a store keeps the tile itself, and a read through the same view (a

@@ -1,5 +1,5 @@
-// Kept tiles against an arena that is written and read each time: random stores, loads and direct accesses
-// through views that overlap, are transposed, slices, or place elements otherwise.
+// Tests kept tiles against an arena that is written and read each time: random stores, loads and direct
+// accesses through views that overlap, are transposed, slices, or place elements otherwise.
 #include "machine/shared_tiles.h"
 
 #include <cstring>

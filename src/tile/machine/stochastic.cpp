@@ -1,5 +1,5 @@
-// Stochastic rounding (tt.fp_to_fp with random bits): the elements that a thread has in neighbouring registers are rounded by
-// one instruction, with one word of random bits, which the compiler makes of theirs.
+// Lowers stochastic rounding (tt.fp_to_fp with random bits): the elements that a thread has in neighbouring
+// registers are rounded by one instruction, with one word of random bits, which the compiler makes of theirs.
 #include <triton_runner/base/look_up.h>
 #include <triton_runner/num/stochastic.h>
 #include <triton_runner/num/types.h>

@@ -1,4 +1,5 @@
-// Buffers of TLX that share one piece of memory (tlx.storage_alias_spec), and where tlx.set_buffer_overlap puts each of them.
+// Lowers buffers of TLX that share one piece of memory (tlx.storage_alias_spec), and finds where
+// tlx.set_buffer_overlap puts each.
 //
 // Without an overlap all of them begin at one place. With one, its tree of groups says so: the members of a shared group begin at
 // one place, those of a distinct group lie one after the other, and buffer i of every ring lies in the i-th piece of the memory.

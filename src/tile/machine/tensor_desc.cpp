@@ -1,4 +1,5 @@
-// Blocks of tensor descriptors to and from memory, and the TTIR ops on descriptors.
+// Moves blocks of tensor descriptors to and from memory, and lowers the TTIR ops on descriptors. TTGIR's are
+// in nvidia_tma.cpp.
 #include "machine/tensor_desc.h"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Vis
   return true;
 }
 
-// Whether one look shows that all of the block's rows may be accessed, each of them in one piece.
+// Returns whether one look shows that all of the block's rows may be accessed, each of them in one piece.
 bool may_access(Task& t, const TensorDescriptor& desc, const Box& box, size_t size, bool write) {
   if (desc.strides[box.rank - 1] != 1 || t.worker->launch->checks) return false;
   uint64_t low = ~uint64_t{0}, high = 0;

@@ -1,6 +1,6 @@
-// Tensor descriptors (TMA): a strided view of global memory that blocks are loaded from and stored to,
-// clipped at its edges. One implementation for tt.descriptor_* and for the ttng copies; the block's shape is
-// the descriptor's type.
+// Declares tensor descriptors (TMA): a strided view of global memory that blocks are loaded from and stored
+// to, clipped at its edges. One implementation for tt.descriptor_* and for the ttng copies; the block's shape
+// is the descriptor's type.
 #pragma once
 #include <cstdint>
 #include <vector>

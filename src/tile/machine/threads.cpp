@@ -1,4 +1,4 @@
-// Who holds the elements of a tensor, and which warps run an op.
+// Finds who holds the elements of a tensor, and which warps run an op.
 #include "machine/threads.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Threads, for the few ops that are about them: a tile is computed as a whole, and its layout says who
-// would hold what.
+// Declares what is asked of threads by the few ops that are about them: a tile is computed as a whole, and
+// its layout says who would hold what.
 #pragma once
 #include <optional>
 #include <span>
@@ -26,7 +26,7 @@ std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, con
 std::optional<layout::LinearLayout> layout_of(const ir::Type& type);
 // The images of the bits of an input dimension; empty: the layout has no such dimension.
 std::span<const layout::Basis> bases_of(const layout::LinearLayout& layout, std::string_view dim);
-// Whether a bit moves nothing: what it counts are copies.
+// Returns whether a bit moves nothing: what it counts are copies.
 bool is_copy(const layout::Basis& basis);
 
 // Warps that run the op: those of the partition around it, else the program's.
@@ -35,7 +35,7 @@ int64_t warps_around(const CodeHeader& code, const ir::Op& op);
 int64_t warps_of_block(const CodeHeader& code, const ir::Op& op);
 // The number of the first warp that runs the op.
 int64_t first_warp(const CodeHeader& code, const ir::Op& op);
-// Whether the op stands in a region of ttg.warp_specialize.
+// Returns whether the op stands in a region of ttg.warp_specialize.
 bool in_partition(const ir::Op& op);
 
 }  // namespace triton_runner::tile

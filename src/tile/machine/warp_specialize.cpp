@@ -1,5 +1,5 @@
-// Warp specialisation: each partition is a task of the program, and so is the default region; they meet
-// at the end.
+// Lowers warp specialisation: each partition is a task of the program, and so is the default region; they
+// meet at the end.
 #include "lowering.h"
 #include "machine/shared_state.h"
 

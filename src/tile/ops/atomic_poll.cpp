@@ -1,5 +1,5 @@
-// tt.atomic_load, tt.atomic_store and tt.atomic_poll: a load and a store that are whole for each element, and
-// a wait until memory holds what is expected.
+// Lowers tt.atomic_load, tt.atomic_store and tt.atomic_poll: a load and a store that are whole for each
+// element, and a wait until memory holds what is expected.
 #include <chrono>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// tt.atomic_rmw and tt.atomic_cas: lanes in order (in another one where the launch is shuffled), each one a
-// compare-and-swap loop on the machine's memory.
+// Lowers tt.atomic_rmw and tt.atomic_cas: lanes in order (in another one where the launch is shuffled), each
+// one a compare-and-swap loop on the machine's memory.
 #include "ops/atomics.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Read-modify-write of memory, elementwise and atomic between workers.
+// Declares read-modify-write of memory, elementwise and atomic between workers.
 #pragma once
 #include <optional>
 

@@ -1,5 +1,5 @@
-// Block pointers of releases up to 3.8 (tt.make_tensor_ptr, tt.advance): a block of a strided tensor. Loads
-// and stores turn them into an affine pointer tile and a box, and go on as tt.load does.
+// Lowers block pointers of releases up to 3.8 (tt.make_tensor_ptr, tt.advance): a block of a strided tensor.
+// Loads and stores turn them into an affine pointer tile and a box, and go on as tt.load does.
 #include "ops/lazy.h"
 #include "ops/memory.h"
 

@@ -1,4 +1,4 @@
-// Functions that an op applies to elements of its operands.
+// Applies a function of scalars to elements of an op's operands.
 #include "ops/combine.h"
 
 #include <algorithm>

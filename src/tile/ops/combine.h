@@ -1,5 +1,5 @@
-// tt.reduce, tt.scan and tt.map_elementwise share this: a function of scalars, lowered for many elements at
-// once, and the tiles that it is called with.
+// Declares what tt.reduce, tt.scan and tt.map_elementwise share: a function of scalars, lowered for many
+// elements at once, and the tiles that it is called with.
 #pragma once
 #include <cstring>
 #include <vector>
@@ -22,7 +22,7 @@ struct Level {
   const Instr* const* entry;
 };
 
-// Whether it can be called for one element at a time only: it has control flow, or tiles of its own.
+// Returns whether it can be called for one element at a time only: it has control flow, or tiles of its own.
 bool needs_scalars(const ir::Region& region);
 // Adds what the region reads from outside of it to `operands`. places: see Lowering::vector_region.
 Level make_level(Lowering& l, const ir::Region& region, int64_t n, std::vector<Slot>* operands,

@@ -1,4 +1,5 @@
-// arith.cmpi and arith.cmpf: comparisons of affine values are boxes where they vary along one dimension.
+// Lowers arith.cmpi and arith.cmpf: comparisons of affine values are boxes where they vary along one
+// dimension.
 #include <algorithm>
 
 #include <triton_runner/ir/enums.h>

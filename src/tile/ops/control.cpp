@@ -1,4 +1,4 @@
-// Control flow: scf and cf become moves and jumps; calls are inlined.
+// Lowers control flow: scf and cf become moves and jumps; calls are inlined.
 #include <algorithm>
 
 #include "lowering.h"

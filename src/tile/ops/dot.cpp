@@ -1,4 +1,5 @@
-// tt.dot and tt.dot_scaled.
+// Lowers tt.dot and tt.dot_scaled: operands are read where they lie, num/dot.h multiplies them. f32 in parts
+// is in dot_split.cpp.
 #include "ops/dot.h"
 
 #include <bit>

@@ -1,4 +1,5 @@
-// Matrix products, shared by tt.dot and the tensor-core ops: operand views, element types, accumulators.
+// Declares what tt.dot and the tensor-core ops share of matrix products: operand views, element types,
+// accumulators.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -27,7 +28,7 @@ void lower_split_dot(Lowering& l, const ir::Op& op, ir::InputPrecision precision
 // Result 0's elements, holding operand `c`'s (zeros if !keep): c's own buffer if c dies here.
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = true);
 
-// Whether it is a tt.dot of matrices whose operands 0 and 1 a fused instruction may load.
+// Returns whether it is a tt.dot of matrices whose operands 0 and 1 a fused instruction may load.
 bool can_load_operands(const Instr& dot);
 // Makes a dot load its operand `side` (0 or 1) itself, straight from global memory where the load is one
 // block of it. `slots` are the dot's, and change; `load` is an instruction of emit_load, which then has to
@@ -48,7 +49,7 @@ void take_widened(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
 // loop are widened before it (fuse_dots.cpp).
 void fuse_dots(Lowering& l);
 
-// Whether multiply_accumulate takes operands and an accumulator of these types.
+// Returns whether multiply_accumulate takes operands and an accumulator of these types.
 bool dot_types_ok(num::Type a, num::Type b, num::Type c);
 
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.

@@ -1,9 +1,9 @@
-// tt.dot of f32 in parts: inputPrecision = tf32x3, bf16x3, bf16x6.
+// Lowers tt.dot of f32 in parts: inputPrecision = tf32x3, bf16x3, bf16x6.
 //
-// It is computed as tritongpu-F32DotTC writes it out for tensor cores, so that TTIR has the bits of its TTGIR.
-// A factor is the sum of two or three parts, each rounded to the narrow type. The products of parts are added
-// up from the smallest on, starting from zero; what became NaN there (an infinity has no rest) is zero again.
-// Then come the product of the first parts and, at last, the accumulator.
+// It is computed as tritongpu-F32DotTC writes it out for tensor cores, so that TTIR has the bits of its
+// TTGIR. A factor is the sum of two or three parts, each rounded to the narrow type. The products of parts
+// are added up from the smallest on, starting from zero; what became NaN there (an infinity has no rest) is
+// zero again. Then come the product of the first parts and, at last, the accumulator.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Element by element access to an operand in whatever form it is.
+// Elements reads an operand element by element, in whatever form it is.
 #pragma once
 #include <triton_runner/num/types.h>
 

@@ -1,5 +1,5 @@
-// Mapping a loop over tiles in whatever form they come, with as few elements computed and copied as their
-// forms allow.
+// Maps a loop over tiles in whatever form they come, with as few elements computed and copied as their forms
+// allow.
 #include "ops/elementwise.h"
 
 #include <algorithm>
@@ -210,9 +210,9 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
   l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
 }
 
-// Whether the target's instruction makes NaNs of its own: what rounds does, choices between numbers, and cvt from f16 to
-// f32, through which fp8 goes too. LLVM negates with integers and brings bf16 to f32 with them, and f16 to f32 to f64 are
-// one conversion.
+// Returns whether the target's instruction makes NaNs of its own: what rounds does, choices between numbers,
+// and cvt from f16 to f32, through which fp8 goes too. LLVM negates with integers and brings bf16 to f32 with
+// them, and f16 to f32 to f64 are one conversion.
 static bool settles_nans(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
   if (&f == &num::elementwise_extf || &f == &num::elementwise_fp_to_fp_rtne) {
     const TileType& from = *l.type_of(op.operand(0));

@@ -1,4 +1,4 @@
-// Elementwise ops over whatever form their operands have.
+// Declares elementwise ops over whatever form their operands have.
 #pragma once
 #include <triton_runner/num/elementwise.h>
 

@@ -1,5 +1,5 @@
-// Functions by name (tt.extern_elementwise) and powers of integers: num's kernels where there is one, else
-// one element at a time.
+// Lowers functions by name (tt.extern_elementwise) and powers of integers: num's kernels where there is one,
+// else one element at a time.
 #include <triton_runner/num/elementwise.h>
 #include <triton_runner/num/scalar.h>
 

@@ -1,4 +1,4 @@
-// Folding by the functor that runs on tiles (fold.h): one element of it.
+// Folds an op (fold.h) by the functor that runs on tiles: one element of it.
 #include <triton_runner/tile/fold.h>
 
 #include <triton_runner/ir/op_table.h>

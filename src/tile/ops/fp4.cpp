@@ -1,4 +1,4 @@
-// Four-bit floats in pairs, and narrow floats times a scale.
+// Lowers four-bit floats in pairs, and narrow floats times a scale.
 
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>

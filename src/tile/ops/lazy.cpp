@@ -1,4 +1,4 @@
-// Integer ops, comparisons, masks and addresses that stay lazy, each falling back to its num kernel.
+// Lowers integer ops, comparisons, masks and addresses that stay lazy; each falls back to its num kernel.
 #include "ops/lazy.h"
 
 #include <algorithm>
@@ -169,8 +169,8 @@ bool encloses(const ir::Block* outer, const ir::Block* inner) {
   return inner;
 }
 
-// Whether the quotient of a remainder's operands is computed, too, before it or after it: LLVM then makes the
-// remainder from the quotient, which shows where the divisor is 0.
+// Returns whether the quotient of a remainder's operands is computed, too, before it or after it: LLVM then
+// makes the remainder from the quotient, which shows where the divisor is 0.
 bool has_quotient(const ir::Op& remainder, ir::OpKind division) {
   const ir::Value *x = remainder.operand(0), *y = remainder.operand(1);
   for (const ir::Use* use = x->first_use; use; use = use->next) {

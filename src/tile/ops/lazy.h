@@ -1,4 +1,7 @@
-// Arithmetic on lazy forms: what stays a sum of strides, a box, or one value for all.
+// Declares arithmetic on lazy forms: a sum of strides, a box, or one value for all.
+//
+//   offsets = pid * 128 + arange(0, 128)     one Affine (base pid * 128, stride 1): no element is written
+//   mask = offsets < n                       one MaskBox (from 0 up to n - pid * 128)
 #pragma once
 #include "task.h"
 

@@ -1,5 +1,5 @@
-// Sums and comparisons of indices and one value, which stay lazy where they can: at the limits of each type
-// the elements are those of plain arithmetic that wraps.
+// Tests sums and comparisons of indices and one value, which stay lazy where they can: at the limits of each
+// type the elements are those of plain arithmetic that wraps.
 #include "test.h"
 
 #include <triton_runner/tile/tile.h>

@@ -1,5 +1,5 @@
-// tt.map_elementwise: its function with whole tiles as scalars; element by element where it has control flow
-// or tiles of its own, or takes several elements at once.
+// Lowers tt.map_elementwise: its function runs with whole tiles as scalars; element by element where it has
+// control flow or tiles of its own, or takes several elements at once.
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>

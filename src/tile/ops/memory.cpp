@@ -1,5 +1,5 @@
-// tt.load and tt.store. Affine pointers under a box of a mask are one bounds check and a strided block copy;
-// anything else is addresses: rows that turn out contiguous are copied, the rest is gathered.
+// Lowers tt.load and tt.store. Affine pointers under a box of a mask are one bounds check and a strided block
+// copy; anything else is addresses: rows that turn out contiguous are copied, the rest is gathered.
 #include "ops/memory.h"
 
 #include <cstring>

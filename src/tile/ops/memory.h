@@ -1,4 +1,4 @@
-// Loads and stores of whole tiles through pointer tiles, checked.
+// Declares loads and stores of whole tiles through pointer tiles, checked.
 #pragma once
 #include <optional>
 
@@ -16,7 +16,7 @@ struct Block {
   uint64_t address;           // of the box's first element
   int64_t tile_offset;        // of it in the row-major tile, elements
 };
-// Whether pointers and mask have that form and all of it may be accessed. Traps nothing.
+// Returns whether pointers and mask have that form and all of it may be accessed. Traps nothing.
 bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block,
                 MaskBox* box);
 

@@ -1,5 +1,5 @@
-// Casts between kinds of types, arithmetic with attributes or two results, assertions, printing, and ops that
-// have nothing to do.
+// Lowers casts between kinds of types, arithmetic with attributes or two results, assertions, printing, and
+// ops that have nothing to do.
 #include <cinttypes>
 
 #include <triton_runner/exec/numbers.h>

@@ -1,7 +1,7 @@
-// tt.reduce and tt.scan. A combine function that is one known op runs as num's loop.
-// Any other is lowered with its scalars as whole tiles: a reduction folds halves in
-// log2(n) rounds, a scan doubles its distance each round. A function with control
-// flow of its own, which elements may take differently, runs element by element.
+// Lowers tt.reduce and tt.scan. A combine function that is one known op runs as num's loop. Any other is
+// lowered with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan doubles its
+// distance each round. A function with control flow of its own, which elements may take differently, runs
+// element by element.
 #include <algorithm>
 #include <cstring>
 

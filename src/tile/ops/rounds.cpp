@@ -1,4 +1,4 @@
-// Combine functions under a probe: the rounds are written out, one call of the function each.
+// Writes out the rounds of a combine function under a probe: one call of the function each.
 #include "ops/rounds.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reductions and scans whose combine function a probe looks into.
+// Declares reductions and scans whose combine function a probe looks into.
 #pragma once
 #include "ops/combine.h"
 

@@ -1,4 +1,5 @@
-// Program ids, constants, ranges, and the ops that only rearrange a tensor: most of them touch no element.
+// Lowers program ids, constants, ranges, and the ops that only rearrange a tensor: most of them touch no
+// element.
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>

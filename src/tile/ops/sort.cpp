@@ -1,7 +1,7 @@
-// tl.sort and tl.topk as one instruction. Triton writes a sorting network out: each stage pairs elements
-// along an axis of length 2, gets the partner's bits as the xor of the pair with the own ones, and selects by
-// (mine > partner's) != turned, where `turned` is made of constants. Those selects are found here, from the
-// last to the first of a chain, and num runs the whole chain on the tile in place.
+// Finds tl.sort and tl.topk, and runs them as one instruction. Triton writes a sorting network out: each
+// stage pairs elements along an axis of length 2, gets the partner's bits as the xor of the pair with the own
+// ones, and selects by (mine > partner's) != turned, where `turned` is made of constants. Those selects are
+// found here, from the last to the first of a chain, and num runs the whole chain on the tile in place.
 #include "lowering.h"
 
 #include <cstring>
@@ -165,8 +165,8 @@ class Matcher {
     return axis;
   }
 
-  // Which pairs are turned: the upper ones, all where the order descends, and half of them where another
-  // dimension says so.
+  // Returns which pairs are turned: the upper ones, all where the order descends, and half of them where
+  // another dimension says so.
   bool directions(const ir::Value* mask, int64_t axis) {
     const ir::Op* spread = made_by(through(mask), kBroadcast);
     const ir::Value* small = spread ? spread->operand(0) : mask;

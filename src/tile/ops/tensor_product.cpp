@@ -1,4 +1,4 @@
-// Rows and columns of tiles, laid out as num's tensor cores take them.
+// Lays out rows and columns of tiles as num's tensor cores take them, and multiplies them.
 #include "ops/tensor_product.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Matrix products as tensor cores take their sums: which products one instruction adds, in which order (num/mma.h).
+// Declares matrix products as tensor cores take their sums: which products one instruction adds, in which
+// order (num/mma.h).
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,3 +1,4 @@
+// Implements location.h: an op's location in the text or in Python, as a diagnostic has it.
 #include "trace/location.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Implements origin.h: searches back from an address through the ops that made it.
 #include "trace/origin.h"
 
 #include <set>

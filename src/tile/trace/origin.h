@@ -1,5 +1,5 @@
-// Which of the kernel's parameters an address was made from: found when a message or a dump wants it, by
-// going back from the value through what made it.
+// parameter_of() finds which of the kernel's parameters an address was made from, when a message or a dump
+// wants it, by going back from the value through the ops that made it.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// Faults of a running kernel: what a trap says, and accesses that a launch notes and goes on after.
+// Makes the trap of a fault of a running kernel, and notes accesses that a launch goes on after.
 #include <algorithm>
 
 #include <triton_runner/base/text.h>

@@ -1,9 +1,9 @@
-"""The file of a case: a zip that is written completely or not at all, and read as untrusted input.
+"""Reads and writes the file of a case: a zip that is written completely or not at all, and read as untrusted
+input.
 
 Nothing is unpacked by its own name before that was looked at: no absolute name, none that leaves the folder,
 no link, no entry that shares bytes with another, no more than the limits allow, counted as it is read. There
-is no pickle in it, and reading runs nothing of it.
-"""
+is no pickle in it, and reading runs nothing of it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Writing a case: what a launch had (kernel, arguments, texts of all levels, passes, metadata), what was
-found out about it, and a program that does it again."""
+"""Writes a case: what a launch had (kernel, arguments, texts of all levels, passes, metadata), what was found
+out about it, and a program that does it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton_runner.capture: cases of the launches that a program makes, written while it runs."""
+"""Implements triton_runner.capture(): it writes cases of the launches that a program makes, while it runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Seen:
     _pairs: dict[str, Pair] = dataclasses.field(default_factory=dict, repr=False)
 
     def nan(self) -> bool:
-        """Whether it left a NaN where none was."""
+        """Returns whether it left a NaN where none was."""
         return any(
             sum(_nans(y) - _nans(x) for _, x, y in pair.differing()) > 0
             for pair in self._pairs.values()

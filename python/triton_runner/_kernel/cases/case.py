@@ -1,4 +1,4 @@
-"""A case, which is one launch in a file: its description, and how to open, run, judge and compare it."""
+"""Case is one launch in a file: this opens it, and runs, judges and compares what is in it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Case:
         return lockstep.of_launch(self.subject, tuple(levels), **options)
 
     def expects(self) -> bool:
-        """Whether the case contains the expected results of the launch."""
+        """Returns whether the case contains the expected results of the launch."""
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
     def differences(self, run: Outcome) -> dict[str, str]:
@@ -201,7 +201,7 @@ def open_case(path: str | os.PathLike) -> Case:
 
 
 def is_case(program) -> bool:
-    """Whether a command's argument names a case."""
+    """Returns whether a command's argument names a case."""
     return os.fspath(program).endswith(archive.SUFFIX)
 
 

@@ -1,10 +1,9 @@
-"""Copies of one value that differ at PTX: threads whose layout gives them the same element of a TTGIR
+"""Finds copies of one value that differ at PTX: threads whose layout gives them the same element of a TTGIR
 value, or lanes of a warp that store to one place of shared memory, have different bits.
 
 The compiler computes each copy separately. If it contracts a product into the first step of a sum (a * b +
 q), each lane rounds another product first, and the sums differ in their last bits (triton#7264). Two
-experiments decide whether that matters: all copies take the first holder's value, then the last holder's.
-"""
+experiments decide whether that matters: all copies take the first holder's value, then the last holder's."""
 
 from __future__ import annotations
 
@@ -74,8 +73,8 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False
 
 
 def explains(launch, trap) -> bool:
-    """Whether copies that differ cause a race that the check reports at PTX: it disappears if all copies
-    are the first holder's."""
+    """Returns whether copies that differ cause a race that the check reports at PTX: it disappears if all
+    copies are the first holder's."""
     if getattr(trap, "kind", "") != "data race" or why_not(launch):
         return False
     watched = _Watched(launch)
@@ -190,11 +189,11 @@ class _Origins:
                 self.values.setdefault(value.name, value)
 
     def begins(self, name: str) -> bool:
-        """Whether no direct or indirect operand differs."""
+        """Returns whether no direct or indirect operand differs."""
         return not any(value.name in self.differing for value in self._before(name))
 
     def is_whole(self, name: str) -> bool:
-        """Whether all inputs of a value that are not compared themselves are defined."""
+        """Returns whether all inputs of a value that are not compared themselves are defined."""
         return all(value.name in self.told or self._is_whole(value) for value in self._before(name))
 
     def _before(self, name: str):
@@ -210,7 +209,7 @@ class _Origins:
 
     @staticmethod
     def _is_whole(value) -> bool:
-        """Whether all elements are defined: masked-off elements of a load are not."""
+        """Returns whether all elements are defined: masked-off elements of a load are not."""
         op = value.op
         if op is None:
             return True

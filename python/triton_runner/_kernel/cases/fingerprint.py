@@ -1,4 +1,4 @@
-"""The machine and environment that a verdict or a case records."""
+"""Takes down the machine and environment that a verdict or a case was made on."""
 
 from __future__ import annotations
 

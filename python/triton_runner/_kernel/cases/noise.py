@@ -1,10 +1,9 @@
-"""How far the outputs of a launch may vary although each of its runs is right.
+"""Measures how far the outputs of a launch may vary although each of its runs is right.
 
 Two experiments measure it: other orders of the programs and of their atomics, and Monte-Carlo arithmetic
 (every rounding of the tile engine is off by a random part of its unit, `perturb=`), which models other orders
 of sums, contraction, approximations and tf32. Two levels may differ by a small multiple of what the
-experiments show. If no experiment can be run, the tolerances of the element types apply.
-"""
+experiments show. If no experiment can be run, the tolerances of the element types apply."""
 
 from __future__ import annotations
 
@@ -86,8 +85,8 @@ class Noise:
             movement.add(start, _change(difference(x, y)))
 
     def is_rounding(self, name: str, pair: Pair) -> bool:
-        """Whether rounding alone, without other decisions, explains the difference of an output in two
-        runs."""
+        """Returns whether rounding alone, without other decisions, explains the difference of an output in
+        two runs."""
         room = self._room(name, pair, False, decisions=False)
         return all((_change(difference(x, y)) <= room.of(start, x)).all() for start, x, y in pair.differing())
 
@@ -151,7 +150,7 @@ class _Room:
 
 
 def is_float(pair: Pair) -> bool:
-    """Whether an argument has numbers that are rounded."""
+    """Returns whether an argument has numbers that are rounded."""
     return pair.dtype.kind not in "iub"
 
 

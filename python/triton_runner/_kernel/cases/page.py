@@ -1,5 +1,5 @@
-"""The page of a case: report.html in the file. `triton-runner report case.trcase` makes it again, because a
-page that a stranger made may contain anything."""
+"""Makes the page of a case, report.html in the file. `triton-runner report case.trcase` makes it again,
+because a page that a stranger made may contain anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a value that a check reports affects anything. The launch runs again with one number and
+"""Finds out whether a value that a check reports affects anything. The launch runs again with one number and
 with another in place of every such value. If all outputs stay the same, the value affects nothing."""
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def _undefined(judge, level: str, is_certain: bool) -> list[Report]:
 
 
 def _of_several(judge, level: str, check: str, place, number: int, whole: list[_Experiment]) -> Report:
-    """Whether one of several places reaches something. It is tried alone, and then together with all others
-    beside the others without it: two NaNs that reach one output hide each other, because either of them makes
-    it NaN. whole: the experiments with all places."""
+    """Finds out whether one of several places reaches something. It is tried alone, and then together with
+    all others beside the others without it: two NaNs that reach one output hide each other, because either of
+    them makes it NaN. whole: the experiments with all places."""
     if number >= _MOST:
         return Report(place, True, "it was not tried alone, as there are so many places")
     for one in numbers_of(check):

@@ -1,4 +1,5 @@
-"""The results of verify() for a launch: the verdict, its findings, its runs and the bits of their outputs.
+"""Defines the results of verify() for a launch: the verdict, its findings, its runs and the bits of their
+outputs.
 
 The JSON of these is a format of its own (SCHEMA, doc/reference/cases.md)."""
 

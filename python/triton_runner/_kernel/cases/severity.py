@@ -1,4 +1,4 @@
-"""The findings of a launch and their severity: a fault, a warning with the reason why it is not a fault, or a
+"""Decides the severity of a launch's findings: a fault, a warning with the reason why it is not a fault, or a
 result that only the order of atomics decides."""
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Findings(list):
         self._undefined: list[int] = []  # numbers of those that only the language leaves undefined
 
     def is_decided(self) -> bool:
-        """Whether the launch is wrong whatever else is found: also where the program's own check passes."""
+        """Returns whether the launch is wrong whatever else is found: also where the program's own check
+        passes."""
         unsettled = {number for number, _ in self._reports.values()}
         return any(
             finding.is_fault and finding.check not in _MAY_BE_WANTED and number not in unsettled
@@ -78,7 +79,7 @@ class Findings(list):
             by_level[level] = report
 
     def reaches_output(self, check: str) -> bool:
-        """Whether an output depends on what a check reported at a level so far."""
+        """Returns whether an output depends on what a check reported at a level so far."""
         known = (reports for number, reports in self._reports.values() if self[number].check == check)
         return any(report.reached for by_level in known for report in by_level.values())
 
@@ -144,7 +145,7 @@ class Findings(list):
         self[-1] = self[-1].warned(why + DECIDED)
 
     def is_ordered(self, argument: str) -> bool:
-        """Whether the order of atomics decides an argument."""
+        """Returns whether the order of atomics decides an argument."""
         return any(finding.check == "order" and finding.argument == argument for finding in self)
 
     def difference(self, check: str, bits: Bits, run: Outcome, message: str) -> bool:

@@ -1,5 +1,5 @@
-"""A captured kernel as a self-contained Python module: the kernel, the functions that it calls, the constants
-that it uses, and their imports. Names with different meanings in different modules get a number."""
+"""Writes a captured kernel as a self-contained Python module: the kernel, the functions that it calls, the
+constants that it uses, and their imports. Names with different meanings in different modules get a number."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become a
-generator with the hash of the original bytes."""
+"""Stores the memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become
+a generator with the hash of the original bytes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _drawn(typed: numpy.ndarray, view: View) -> dict:
 
 
 def drawn(blocks: list[dict]) -> bool:
-    """Whether numbers of the arguments are drawn again, of a case with these blocks."""
+    """Returns whether numbers of the arguments are drawn again, of a case with these blocks."""
     return any(block.get("generator", {}).get("kind") not in (None, "repeat") for block in blocks)
 
 

@@ -1,5 +1,5 @@
-"""Arguments of a launch as a cell carries them to another process or machine, and the types that Triton's
-JIT would give them."""
+"""Encodes the arguments of a launch for another process or machine, and gives the types that Triton's JIT
+would give them."""
 
 from __future__ import annotations
 

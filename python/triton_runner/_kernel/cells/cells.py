@@ -1,5 +1,5 @@
-"""The cells of a comparison: every release with every target and every configuration, each with the key of
-all that decides its result."""
+"""Lists the cells of a comparison: every release with every target and every configuration, each with the key
+of all that decides its result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A kernel of a Python file as it travels, kept in the store so that a second comparison need not import the
-file, and PyTorch with it, to see that nothing has changed."""
+"""Kernel is a kernel of a Python file as it travels. It is kept in the store, so that a second comparison
+need not import the file, and PyTorch with it, to see that nothing has changed."""
 
 from __future__ import annotations
 

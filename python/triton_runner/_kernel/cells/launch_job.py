@@ -1,10 +1,9 @@
-"""One launch of a compiled kernel by a worker: what its arrays hold after it.
+"""Launches a compiled kernel once, in a worker, and answers what its arrays hold after it.
 
 A request: text, level, metadata, target, arguments (of _kernel.cells.arguments), grid; gpu: the content is a
 binary, which is launched and timed on this machine's GPU; counts: it is machine code, which the CPU counts.
 The answer: outputs, [dtype, shape, bytes] of each array, in order; trap; or unrun, why it cannot be launched;
-milliseconds, on a GPU; counts, the sums of what was executed by name.
-"""
+milliseconds, on a GPU; counts, the sums of what was executed by name."""
 
 import contextlib
 

@@ -1,8 +1,8 @@
-"""One cell: a kernel compiled by a release for a target, its figures, and what it computes on the CPU.
+"""Measures one cell: a kernel compiled by a release for a target, its figures, and what it computes on the
+CPU.
 
 All that may crash or hang does so in a worker of the release. Each thread has workers of its own, so that
-cells run side by side.
-"""
+cells run side by side."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def _compiled(made: compiler.Compilation) -> Result:
 
 
 def _ptx_mix(text: str | None) -> dict:
-    """How often each opcode stands in a PTX, the most frequent first."""
+    """Returns how often each opcode stands in a PTX, the most frequent first."""
     counts: dict[str, int] = {}
     for function in ptx.parse(text).functions if text else ():
         for instruction in function.instructions:
@@ -295,7 +295,7 @@ def _ptx_mix(text: str | None) -> dict:
 
 
 def count(result, name: str) -> int:
-    """How many instructions of a result or row begin with a name: "LDG", "ldmatrix", "v_mfma"."""
+    """Returns how many instructions of a result or row begin with a name: "LDG", "ldmatrix", "v_mfma"."""
     counts = [*result.mix.items(), *result.ptx.items()]
     return sum(n for op, n in counts if op == name or op.startswith((name + ".", name + "_")))
 

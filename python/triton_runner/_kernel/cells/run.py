@@ -1,8 +1,8 @@
-"""Cells measured side by side, here or on a Dask cluster, and kept in the store one by one as they finish.
+"""Measures cells side by side, here or on a Dask cluster, and keeps them in the store one by one as they
+finish.
 
 A run that is interrupted, killed or out of disk loses what was being measured at that moment and nothing
-else: the next one takes what is in the store and goes on.
-"""
+else: the next one takes what is in the store and goes on."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The store of finished cells: a file each, named by the hash of all that decides what is in it.
+"""Store keeps finished cells: a file each, named by the hash of all that decides what is in it.
 
 Nothing is ever changed in place. A file is written beside its name, flushed to the disk and renamed, so that
 a reader sees all of it or none, whoever is killed when; what several processes find out at once is the same.
-Arrays that kernels computed stand in files named by the hash of their bytes.
-"""
+Arrays that kernels computed stand in files named by the hash of their bytes."""
 
 from __future__ import annotations
 

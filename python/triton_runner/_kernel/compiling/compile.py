@@ -1,4 +1,4 @@
-"""triton_runner.compile: Triton's own stages from any level to any level, with any release."""
+"""Implements triton_runner.compile(): Triton's own stages from any level to any level, with any release."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A compiler that failed in this process, seen again in a worker: with its pass, all that it said, and a
-folder that reproduces it."""
+"""Runs a compiler that failed in this process again in a worker, to see its pass and all that it said, and
+leaves a folder that reproduces it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""triton_runner.ledger: which allocation takes which bytes of shared memory, from where to where, and what
-pins registers where PTX and the machine code have most of them.
+"""Implements triton_runner.ledger(): which allocation takes which bytes of shared memory, from where to
+where, and what pins registers where PTX and the machine code have most of them.
 
 Every release notes in the IR after its pass of allocation where each buffer begins (allocation.offset): of
 ttg.local_alloc, and of the scratch of conversions, reductions and others. How long a buffer is needed follows
-from its uses, through the views that are made of it.
-"""
+from its uses, through the views that are made of it."""
 
 from __future__ import annotations
 
@@ -235,7 +234,8 @@ def _place(op) -> str:
 
 
 def _bytes(op) -> int | None:
-    """How many bytes an op's allocation takes: what it says, else those of the buffer that it makes."""
+    """Returns how many bytes an op's allocation takes: what it says, else those of the buffer that it
+    makes."""
     if (size := op.attr(_SIZE)) is not None:
         return int(_number(size))
     if not _is_buffer(op):
@@ -245,7 +245,7 @@ def _bytes(op) -> int | None:
 
 
 def _is_buffer(op) -> bool:
-    """Whether it makes a buffer that others use, in place of scratch of its own."""
+    """Returns whether it makes a buffer that others use, in place of scratch of its own."""
     return bool(op.results) and op.results[0].type.kind == "memdesc"
 
 

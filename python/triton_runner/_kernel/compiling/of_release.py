@@ -1,4 +1,4 @@
-"""A launch as another release of Triton compiles it."""
+"""Compiles a launch as another release of Triton does, and gives the launch with these texts."""
 
 from __future__ import annotations
 

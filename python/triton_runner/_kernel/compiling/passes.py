@@ -1,5 +1,5 @@
-"""triton_runner.passes: the passes that a compilation really runs, with the IR between them, and compilations
-that start, stop, leave out or replace at a pass."""
+"""Implements triton_runner.passes(): the passes that a compilation really runs, with the IR between them, and
+compilations that start, stop, leave out or replace at a pass."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A launch whose compilation follows a plan: jit's keywords start_pass=, skip_pass= and ir_after=.
+"""Launches a kernel whose compilation follows a plan: jit's keywords start_pass=, skip_pass= and ir_after=.
 
 The kernel is compiled by the installed Triton, in this process, to the level that the device executes, and
-enters there as an artifact does.
-"""
+enters there as an artifact does."""
 
 from __future__ import annotations
 

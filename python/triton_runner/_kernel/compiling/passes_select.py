@@ -1,7 +1,6 @@
-"""How a person names a pass: by its number in the listing, or as "add_coalesce", "coalesce",
-"tritongpu-coalesce", "TritonGPUCoalesce"; "canonicalizer#2" is the second of its name, "make_ttgir:cse"
-one of a stage.
-"""
+"""Finds the pass that a person names: by its number in the listing, or as "add_coalesce", "coalesce",
+"tritongpu-coalesce", "TritonGPUCoalesce"; "canonicalizer#2" is the second of its name, "make_ttgir:cse" one
+of a stage."""
 
 from __future__ import annotations
 

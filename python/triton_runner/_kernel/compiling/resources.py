@@ -1,4 +1,5 @@
-"""triton_runner.resources: what a kernel's binary needs of the GPU, read from the binary, with no GPU."""
+"""Implements triton_runner.resources(): what a kernel's binary needs of the GPU, read from the binary, with
+no GPU."""
 
 from __future__ import annotations
 

@@ -1,2 +1,3 @@
-"""Says what a launch costs: counts of its machine code (counting), the least time by each resource (bounds),
-cycles by the replay of an SM (replay), and what surely costs time (costs)."""
+"""Counts what a launch executes in its machine code (counting, counters, profiling, results), by line and
+instruction (lines); bounds the least time that it can take on a chip (bounds, chips), names what surely costs
+time (costs), and estimates the time by the replay of one SM (replay, timing, estimate_job)."""

@@ -1,9 +1,9 @@
-"""The least time that a launch can take on a chip, by each resource that it needs: counts divided by rates.
+"""Bounds the least time that a launch can take on a chip, by each resource that it needs: counts divided by
+rates.
 
 A bound says that a launch is not faster, and nothing of how much slower it is. Work of programs that agree is
 dealt to the SMs a program at a time; otherwise it is spread evenly. An SM has a scheduler and pipes in each
-of four parts; a warp stays in its part, so that fewer warps than four leave parts of the SM idle.
-"""
+of four parts; a warp stays in its part, so that fewer warps than four leave parts of the SM idle."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def of_launch(
 
 
 def _passes_l1(one: Instruction) -> bool:
-    """Whether each of its sectors goes to L2: stores, atomics, and copies that L1 does not keep."""
+    """Returns whether each of its sectors goes to L2: stores, atomics, and copies that L1 does not keep."""
     is_cached = one.access == "load" or (one.opcode.startswith("LDGSTS") and "BYPASS" not in one.opcode)
     return bool(one.access) and not is_cached
 

@@ -1,4 +1,5 @@
-"""Chips whose limits are published: what an SM does in a cycle, how many SMs, how fast.
+"""Lists the chips whose limits are published: what an SM does in a cycle, how many SMs, how fast. What only
+the replay has to know of a chip is in timing.py.
 
 Sources, of which every number is taken or computed:
 
@@ -20,8 +21,7 @@ Sources, of which every number is taken or computed:
 Clocks are what the data sheets' f32 rates say: 66.9 TFLOPS / (132 SMs * 128 * 2) = 1.98 GHz; of the PCIe card
 51.2 / (114 * 128 * 2) = 1.755 GHz; A100: 1.41 GHz. The matrix units are said to run slower than that at their
 peak, so that a bound by them is lower than what is reached. NVIDIA publishes no L2 rate of the H100 and H200:
-L2 bounds nothing there.
-"""
+L2 bounds nothing there."""
 
 from __future__ import annotations
 

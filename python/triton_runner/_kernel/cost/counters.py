@@ -1,4 +1,5 @@
-"""The counters of a launch by the core's table (counters.def): their names, Nsight Compute's, their sums."""
+"""Names and sums the counters of a launch by the core's table (counters.def), with the names of Nsight
+Compute."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ COUNTERS = {row[0]: Counter(*row) for row in probe.COUNTERS}
 
 
 def _is_one(one: Instruction, where: str) -> bool:
-    """Whether an instruction is what the words of `where` say."""
+    """Returns whether an instruction is what the words of `where` say."""
     names = {one.pipe, one.space, one.access, *one.opcode.split(".")}
     return any(names.issuperset(words.split()) for words in where.split("|"))
 

@@ -1,8 +1,7 @@
-"""One launch of machine code by a worker: how long it takes on a chip, by the replay of an SM.
+"""Estimates in a worker how long one launch of machine code takes on a chip, by the replay of an SM.
 
 A request: text, level "cubin", metadata, target, arguments (of cells.arguments), grid; chip. The answer:
-estimate, an Estimate; or unrun, why there is none.
-"""
+estimate, an Estimate; or unrun, why there is none."""
 
 
 def run(request, note=lambda stage: None):

@@ -1,8 +1,7 @@
-"""From counts of instructions to counts of lines: of the program, the PTX and the TTGIR.
+"""Turns counts of instructions into counts of lines: of the program, the PTX and the TTGIR.
 
 Each instruction belongs to one line of each level, so that the lines' counts add up. In the program that is
-the innermost line in the kernel's own file; of several lines of TTGIR the first.
-"""
+the innermost line in the kernel's own file; of several lines of TTGIR the first."""
 
 from __future__ import annotations
 

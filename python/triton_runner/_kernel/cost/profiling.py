@@ -1,4 +1,4 @@
-"""triton_runner.profile: a launch, counted on the CPU in its machine code."""
+"""Implements triton_runner.profile(): a launch is counted on the CPU in its machine code, and bounded."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""How long a launch takes on a chip: one SM is replayed from what its programs did.
+"""Estimates how long a launch takes on a chip: one SM is replayed from what its programs did.
 
 The programs of one SM (each `sms`-th of the grid, as blocks are dealt) run on the CPU while the engine keeps
 what each warp does in order; the core replays them (src/replay). Where an SM has more programs than were run,
-what follows goes on at the pace that the replay has come to.
-"""
+what follows goes on at the pace that the replay has come to."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The results of `profile`: what a launch executed, by instruction and by line, and the bounds that follow.
+"""Defines the results of `profile`: what a launch executed, by instruction and by line, and the bounds that
+follow.
 
 The JSON of these is a format of its own (SCHEMA). Counts are those of `_core.probe.COUNTS`; zeros are left
-out.
-"""
+out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The numbers that the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), with sources.
+"""Gives the numbers that the replay of an SM has to know of a chip (`_core.probe.REPLAY_PARAMETERS`), with
+sources.
 
 - [rates] chips.py: threads of a cycle and SM by pipe, matrix operations by type; an SM has four parts.
 - [micro] tests/gpu/timed/micro.cu on an H200 and an H100 (results/timed.json has what it said).
@@ -8,8 +9,7 @@
 - [huerta] Huerta et al., "Analyzing Modern NVIDIA GPU Cores" (MICRO 2025, arXiv 2503.20481; an A6000): queues
   of requests, reads of registers, constants.
 - [fit] the launches of an H200 that tests/gpu/timed/estimate.py calls FITTED, and what ncu counts of them.
-- [estimate] ours: what it is changes the estimates of the fitted launches little.
-"""
+- [estimate] ours: what it is changes the estimates of the fitted launches little."""
 
 from __future__ import annotations
 

@@ -152,8 +152,9 @@ class Walk:
     # ---- what is right
 
     def _is_right(self, node: _Node, reader: int) -> bool:
-        """Whether it has a value of the PTX that the reader's line is made of: that of its own line, or one
-        that is made of it (a part of what became one instruction), or any where its line gives none."""
+        """Returns whether it has a value of the PTX that the reader's line is made of: that of its own line,
+        or one that is made of it (a part of what became one instruction), or any where its line gives
+        none."""
         column = self.machine.columns.get((node.at, node.register))
         if column is None:
             return False
@@ -176,7 +177,7 @@ class Walk:
         return any(has(column, self.ptx.words[i][k]) for i, k in self.ptx.with_first(column) if i in among)
 
     def _has(self, node: _Node, i: int) -> bool:
-        """Whether a node has a value of an instruction of the PTX; a predicate, or the opposite."""
+        """Returns whether a node has a value of an instruction of the PTX; a predicate, or the opposite."""
         column = self.machine.columns[node.at, node.register]
         ways = _ways(column)
         if column.bytes == 0:
@@ -202,7 +203,8 @@ class Walk:
         return self.operands[at]
 
     def _is_part(self, i: int) -> bool:
-        """Whether an instruction of the PTX has no machine code of its own: it is a part of another."""
+        """Returns whether an instruction of the PTX has no machine code of its own: it is a part of
+        another."""
         return self.ptx.instructions[i].line not in self.lines
 
     def _of_line(self, at: int) -> list[int]:
@@ -340,8 +342,8 @@ class Walk:
         return Parting(self.machine.instructions[node.at], is_first, said)
 
     def _is_meant(self, node: _Node, line: int) -> bool:
-        """Whether the value of a line is what an instruction is to give: its own, of which it is the last, or
-        one that it is a part of; and none of its own lines has what it gives."""
+        """Returns whether the value of a line is what an instruction is to give: its own, of which it is the
+        last, or one that it is a part of; and none of its own lines has what it gives."""
         own = self._of_line(node.at)
         meant = [*own, *filter(self._is_part, self.ptx.below(own, 2))]
         column = self.machine.columns.get((node.at, node.register))
@@ -369,12 +371,12 @@ class Walk:
 
 
 def _loads(one) -> bool:
-    """Whether an instruction gives what lies in memory."""
+    """Returns whether an instruction gives what lies in memory."""
     return one.access in ("load", "atomic")
 
 
 def _may_give(one, space: str) -> bool:
-    """Whether a load of that space may find what an instruction leaves in memory."""
+    """Returns whether a load of that space may find what an instruction leaves in memory."""
     if one.access == "copy":
         return space == "shared"
     leaves = one.access in ("store", "atomic", "reduction")
@@ -387,8 +389,8 @@ def _ways(column: Column) -> list[Column]:
 
 
 def _compares_alike(sass: str, opcode: str) -> bool | None:
-    """Whether two comparisons give the same predicate, whichever operand stands first; else the opposite.
-    None: one of them does not compare."""
+    """Returns whether two comparisons give the same predicate, whichever operand stands first; else the
+    opposite. None: one of them does not compare."""
     kinds = {"lt": 0, "gt": 0, "le": 1, "ge": 1, "eq": 2, "ne": 3}
     found = [_COMPARISON.search(text.lower()) for text in (sass, opcode)]
     if not all(found):

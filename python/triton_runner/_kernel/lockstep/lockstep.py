@@ -387,8 +387,8 @@ def _first_record(x, y, allowed):
 
 
 def _runs_ahead(x, y, allowed) -> bool:
-    """Whether the second run computes the same values some iterations earlier or later, as pipelined loops do
-    with the operands of loads."""
+    """Returns whether the second run computes the same values some iterations earlier or later, as pipelined
+    loops do with the operands of loads."""
     for shift in (1, 2, 3, -1, -2, -3):
         mine, theirs = x[max(shift, 0) :], y[max(-shift, 0) :]
         overlap = min(len(mine), len(theirs))
@@ -411,7 +411,7 @@ def _that_matter(differences, flow: Flow, compared: set, outputs_differ: bool) -
 
 
 def _exact(a, b) -> bool:
-    """Whether both runs sum in the same order: TTIR and TTGIR on the tile engine."""
+    """Returns whether both runs sum in the same order: TTIR and TTGIR on the tile engine."""
     return a.device == b.device == "cpu" and {a.level, b.level} <= {*MLIR}
 
 

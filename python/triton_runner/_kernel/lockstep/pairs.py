@@ -1,10 +1,9 @@
-"""Pairs of values that lockstep() compares.
+"""Pairs the values that lockstep() compares.
 
 Between runs of one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX), a value's
 counterpart is the same result of the same op in the same regions. Between TTIR and TTGIR, it is a value of
 the same kind of op with the same source location. Passes that unroll or pipeline a loop turn one value into
-several, whose records are then compared in the order of execution.
-"""
+several, whose records are then compared in the order of execution."""
 
 from __future__ import annotations
 
@@ -78,7 +77,7 @@ def _key_of_line(values: Values):
 
 
 def takes_part(values: Values, polled: set) -> bool:
-    """Whether a value is compared: neither a statement's, nor inside a loop that waits."""
+    """Returns whether a value is compared: neither a statement's, nor inside a loop that waits."""
     return not values.site.marker and values.name not in polled
 
 
@@ -122,6 +121,6 @@ def _of_each_op(group: list[Values]) -> list[list[Values]]:
 
 
 def comparable(values: Values) -> bool:
-    """Whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
+    """Returns whether a value can be compared: not an address, nor a buffer, to which copies arrive at other
     times."""
     return values.type != "ptr" and "memdesc" not in values.site.type_text

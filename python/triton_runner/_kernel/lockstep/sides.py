@@ -1,6 +1,5 @@
-"""The data flow of a launch at PTX and in machine code, side by side: what each instruction left in
-registers, thread by thread, and whether a register of the machine code had the values of one of the PTX.
-"""
+"""Records the data flow of a launch at PTX and in machine code, side by side: what each instruction left in
+registers, thread by thread, and whether a register of the machine code had the values of one of the PTX."""
 
 from __future__ import annotations
 
@@ -53,9 +52,9 @@ class Column:
 
 
 def has(machine: Column, ptx: Column) -> bool | None:
-    """Whether the machine code's numbers are those of the PTX: in each thread the same, one after the other;
-    of code that runs more or less often than its PTX (unrolled, moved out of a loop), whether each is one of
-    them. None: of predicates that cannot be said then."""
+    """Returns whether the machine code's numbers are those of the PTX: in each thread the same, one after the
+    other; of code that runs more or less often than its PTX (unrolled, moved out of a loop), whether each is
+    one of them. None: of predicates that cannot be said then."""
     if (machine.bytes == 0) != (ptx.bytes == 0):
         return False
     if 0 < ptx.bytes < 4:
@@ -98,7 +97,8 @@ class Ptx:
 
     @functools.cache  # noqa: B019
     def numbers(self, i: int) -> set[int]:
-        """Those that stand in an instruction, in 32 bits each, and what shifts and products make of them."""
+        """Returns the numbers that stand in an instruction, in 32 bits each, and what shifts and products
+        make of them."""
         return _literals(self.instructions[i].operands)
 
     def _index(self) -> None:

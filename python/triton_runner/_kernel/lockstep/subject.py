@@ -1,5 +1,5 @@
-"""The launch that lockstep() runs again: of a kernel, of a file, or of what load() gave, with the texts that
-replace what Triton compiles for a level."""
+"""Subject is the launch that lockstep() runs again: of a kernel, of a file, or of what load() gave, with the
+texts that replace what Triton compiles for a level."""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ def _address(launch: Relaunch, argument: str, element: int) -> int:
 
 
 def goes_on(launch: Relaunch, want: Outcome, before: Outcome, after: Outcome) -> bool:
-    """Whether a launch does not stop any more where it did, and all that it left until it ended, or stopped
-    in another program, is right."""
+    """Returns whether a launch does not stop any more where it did, and all that it left until it ended, or
+    stopped in another program, is right."""
     if after.trap is not None and after.trap.program == before.trap.program:
         return False
     first, changed = launch.arguments.arrays(launch.arguments.saved), 0
@@ -143,7 +143,7 @@ def goes_on(launch: Relaunch, want: Outcome, before: Outcome, after: Outcome) ->
 
 
 def is_better(want: Outcome, before: Outcome, after: Outcome, argument: str, element: int) -> bool:
-    """Whether an element is right after an experiment, and none is wrong that was right before."""
+    """Returns whether an element is right after an experiment, and none is wrong that was right before."""
     for name, left in want.arrays.items():
         wrong = differing(left, after.arrays[name])
         if (wrong & ~differing(left, before.arrays[name])).any():

@@ -1,5 +1,5 @@
-"""Findings of the page: what traps, verify, bisect, lockstep, compare and profile report, each with its
-line."""
+"""Turns what traps, verify, bisect, lockstep, compare and profile report into findings of the page, each with
+its line."""
 
 from __future__ import annotations
 

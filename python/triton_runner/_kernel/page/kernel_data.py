@@ -1,4 +1,5 @@
-"""A kernel as the page holds it: the map, the sources, the passes, its resources, dumped values, findings."""
+"""Makes of a kernel what the page holds: the map, the sources, the passes, its resources, dumped values,
+findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Returns what the page says of an opcode: a sentence (assets/opcodes.txt, sass_opcodes.txt), and for PTX its
+"""Gives what the page says of an opcode: a sentence (assets/opcodes.txt, sass_opcodes.txt), and for PTX its
 section of the PTX ISA."""
 
 from __future__ import annotations

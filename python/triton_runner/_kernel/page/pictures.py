@@ -1,4 +1,5 @@
-"""Dumped tensors and layouts as the page draws them: thinned out, but with every NaN and infinity kept."""
+"""Makes what the page draws of dumped tensors and layouts: thinned out, but with every NaN and infinity
+kept."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def _record(image, absent, steps) -> dict:
 
 
 def _count(values, there) -> dict:
-    """How many elements have a mark: those that are there, and those that are not."""
+    """Returns how many elements have a mark: those that are there, and those that are not."""
     seen = values[there]
     return {
         "nan": int(numpy.isnan(seen).sum()), "inf": int(numpy.isposinf(seen).sum()),

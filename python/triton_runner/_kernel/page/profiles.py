@@ -8,7 +8,7 @@ _HOT = 16  # an instruction has full heat from this multiple of the coldest one'
 
 
 def is_profile(source) -> bool:
-    """Whether it is a launch in the JSON of profile."""
+    """Returns whether it is a launch in the JSON of profile."""
     return isinstance(source, dict) and {"counters", "instructions", "lines"} <= source.keys()
 
 

@@ -1,4 +1,4 @@
-"""triton_runner.report: one page, to be opened offline, that shows kernels at all levels."""
+"""Implements triton_runner.report(): one page, to be opened offline, that shows kernels at all levels."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def page(materials, dumps=(), findings=(), launches=(), tunings=()) -> tuple[str
 
 
 def _found(kernel: KernelData) -> dict:
-    """How many findings a kernel has: what is wrong, and what is only noted."""
+    """Returns how many findings a kernel has: what is wrong, and what is only noted."""
     kinds = [finding["kind"] for finding in kernel.main["findings"]]
     return {"wrong": len(kinds) - kinds.count("note"), "notes": kinds.count("note")}
 

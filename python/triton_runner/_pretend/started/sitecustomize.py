@@ -55,8 +55,8 @@ def _what_runs():
 
 
 def _is_prepared():
-    """Whether it is a command of ours, one of multiprocessing's processes, which is sent what it needs, or a
-    compile worker of torch, which makes no launches."""
+    """Returns whether it is a command of ours, one of multiprocessing's processes, which is sent what it
+    needs, or a compile worker of torch, which makes no launches."""
     runs = _what_runs()
     return any(one in runs for one in ("triton_runner", "triton-runner", "multiprocessing", "_inductor"))
 

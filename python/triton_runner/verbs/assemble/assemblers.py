@@ -1,7 +1,7 @@
-"""NVIDIA's assemblers on this machine, those of Triton's releases and of CUDA toolkits, and what they make.
+"""Finds NVIDIA's assemblers on this machine, those of Triton's releases and of CUDA toolkits, and runs one on
+a PTX.
 
-Several releases bring the same ptxas: an assembler is named by its version ("12.9.86"), and counts once.
-"""
+Several releases bring the same ptxas: an assembler is named by its version ("12.9.86"), and counts once."""
 
 from __future__ import annotations
 

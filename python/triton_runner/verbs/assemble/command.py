@@ -1,4 +1,4 @@
-"""The verb of the command line that puts an assembler on trial: assemble."""
+"""`triton-runner assemble` puts assemblers on trial."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Hazards: control words of machine code that let an instruction read what is not there yet, or overwrite
-what was not read yet. Nothing is executed: every path from a kernel's entry is followed."""
+"""Reports hazards: control words of machine code that let an instruction read what is not there yet, or
+overwrite what was not read yet. Nothing is executed: the core follows every path from a kernel's entry."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Inputs on which a PTX is tried: those that the comments at its head describe, or drawn ones, of random
-numbers and of the ends of types, since PTX does not say what its pointers point to.
+"""Makes the inputs on which a PTX is tried: those that the comments at its head describe, or drawn ones, of
+random numbers and of the ends of types, since PTX does not say what its pointers point to.
 
 A head has the lines of the project's own cases (tests/README.md): `// grid: 4`, `// arg: f32[64] iota`,
-`// arg: i32[128] bits 3`, `// arg: i32 7`, and `// block:`, `// shared:` where the text does not say them.
-"""
+`// arg: i32[128] bits 3`, `// arg: i32 7`, and `// block:`, `// shared:` where the text does not say them."""
 
 from __future__ import annotations
 

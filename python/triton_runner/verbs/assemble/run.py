@@ -1,5 +1,5 @@
-"""Trials of many PTX: of files, folders and cases, by several assemblers and at several -O, side by side,
-here or on a Dask cluster. A trial that is done is kept: a run that was interrupted goes on."""
+"""Tries many PTX: of files, folders and cases, by several assemblers and at several -O, side by side, here or
+on a Dask cluster. A trial (trial.py) that is done is kept: a run that was interrupted goes on."""
 
 from __future__ import annotations
 

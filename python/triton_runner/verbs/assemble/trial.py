@@ -1,9 +1,8 @@
-"""One PTX through one assembler: what its machine code leaves in memory beside what the PTX itself leaves,
-both executed on the CPU from the same inputs, bit for bit.
+"""Tries one PTX through one assembler: compares what its machine code leaves in memory with what the PTX
+itself leaves, both executed on the CPU from the same inputs, bit for bit.
 
 A trial runs in a process of its own; its work and its result are what JSON holds, so
-that results are kept by the hash of the work.
-"""
+that results are kept by the hash of the work."""
 
 from __future__ import annotations
 
@@ -194,7 +193,7 @@ class Trial:
         return dataclasses.replace(result, place=where.place_of(launch, want, got, argument, element))
 
     def freedom(self, given: inputs.Inputs, want: Outcome, launch: Relaunch) -> str:
-        """Whether PTX leaves a difference open: "order", "contraction"; else "different"."""
+        """Returns whether PTX leaves a difference open: "order", "contraction"; else "different"."""
         if where.first_difference(want, launch.run("ptx", order=1)) is not None:
             return "order"
         if not _CONTRACTED.search(self.ptx):

@@ -1,1 +1,1 @@
-"""Benchmarks as a verb; what it measures with is triton_runner.bench."""
+"""Runs benchmarks as a verb; it measures with triton_runner.bench."""

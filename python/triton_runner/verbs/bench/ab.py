@@ -1,7 +1,7 @@
-"""--ab A B: two kernels of Python files, two artifacts, or two Triton releases, side by side.
+"""Compares A with B (--ab A B): two kernels of Python files, two artifacts, or two Triton releases, side by
+side.
 
-A third row repeats A: what it differs from A by is noise, and so is a difference of B's of that size.
-"""
+A third row repeats A: what it differs from A by is noise, and so is a difference of B's of that size."""
 
 from __future__ import annotations
 

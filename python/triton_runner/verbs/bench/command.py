@@ -1,4 +1,4 @@
-"""triton-runner bench: which benchmarks run, beside whom."""
+"""`triton-runner bench` says which benchmarks run, and beside whom."""
 
 from __future__ import annotations
 

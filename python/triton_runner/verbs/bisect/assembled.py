@@ -1,8 +1,7 @@
-"""Launches as machine code: the program runs on the CPU, but each launch is assembled by the release and
+"""Runs launches as machine code: the program runs on the CPU, but each launch is assembled by the release and
 runs on this machine's GPU with copies of its arrays, or without a GPU on the SIMT engine.
 
-The program thus judges the machine code in the same way as the levels above it.
-"""
+The program thus judges the machine code in the same way as the levels above it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ptxas of a release, and how another release is made to use it."""
+"""Finds the ptxas of a release, and makes another release use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How two arrays that should be equal differ: not at all, in bits of equal numbers, by drift, or wrongly."""
+"""Classifies how two arrays that should be equal differ: not at all, in bits of equal numbers, by drift, or
+wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `bisect`: finds the release, level and pass that make a program wrong."""
+"""`triton-runner bisect` finds the release, level and pass that make a program wrong."""
 
 from __future__ import annotations
 

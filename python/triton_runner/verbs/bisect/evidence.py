@@ -1,9 +1,8 @@
-"""Evidence of a fault: the first launch with a wrong result, its first wrong element, and the line that
-stores it.
+"""Finds the evidence of a fault: the first launch with a wrong result, its first wrong element, and the line
+that stores it.
 
 The launches of the wrong release are compared with those of a right release, or, if there is none, with
-those of a level at which the release is right.
-"""
+those of a level at which the release is right."""
 
 from __future__ import annotations
 

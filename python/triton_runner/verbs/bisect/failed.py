@@ -1,9 +1,8 @@
-"""Releases that do not compile a kernel of the program, and whose fault that is.
+"""Judges releases that do not compile a kernel of the program: whose fault is that?
 
 A compiler that fails where another release compiles the kernel is at fault; if none compiles it, nothing can
 be judged. A front end that refuses the kernel says that the kernel is at fault, unless an older release takes
-it.
-"""
+it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""One fault, in a release that is wrong: its level, stage and pass.
+"""Finds one fault, in a release that is wrong: its level, stage and pass.
 
 Three methods find the pass and confirm each other. Execution of the IR after each pass shows where values
 become wrong, down to the conversion to LLVM's dialect. Leaving a pass out shows whether it takes part.
 Splicing the front half of a wrong release with the back half of a right one (splice.py) shows which IR
-contains the fault. It outranks execution, because the engine does not follow layouts into threads.
-"""
+contains the fault. It outranks execution, because the engine does not follow layouts into threads."""
 
 from __future__ import annotations
 
@@ -125,7 +124,7 @@ class Search:
         return self._as_hardware() if self._is_hardware() else self._below_ttgir()
 
     def _is_hardware(self) -> bool:
-        """Whether TTGIR is right by itself, and has the bits of the PTX where it rounds as the target
+        """Returns whether TTGIR is right by itself, and has the bits of the PTX where it rounds as the target
         does."""
         if self.levels.get("ttgir") != "right" or not self.program.target.startswith("cuda:"):
             return False
@@ -281,8 +280,8 @@ class Search:
             self.means.add("execution")
 
     def _is_assembled_otherwise(self, version: str) -> bool:
-        """Whether the right release's assembler makes the oracle's measure right: then the assembler is at
-        fault."""
+        """Returns whether the right release's assembler makes the oracle's measure right: then the assembler
+        is at fault."""
         (right,) = (release for release in self.rights if release.version == version)
         path = assembler.ptxas(right) if self.program.is_measured else None
         if not path or self.at(self.program.lowest, variables=assembler.instead(path)).verdict != "right":
@@ -314,7 +313,7 @@ class Search:
     # --- leaving out ------------------------------------------------------------------------------------
 
     def _leave_out(self) -> None:
-        """Whether the program is right without the pass that was found."""
+        """Tries whether the program is right without the pass that was found."""
         step = Step(self.stage, self.pass_.add, self.pass_.nth)
         without = self.at(self.program.lowest, {"skip": [step.selector]})
         self.say(f"without {step}: {without.verdict}")
@@ -360,7 +359,7 @@ def _spliced(splice: Splice, hint: Step | None, born: bool) -> tuple[str | None,
 
 
 def _reaches_llir(steps: list[Step], last: int) -> bool:
-    """Whether all stages before make_llir were judged, where `last` is the last step that was."""
+    """Returns whether all stages before make_llir were judged, where `last` is the last step that was."""
     return last >= 0 and all(step.stage == "make_llir" for step in steps[last + 1 :])
 
 

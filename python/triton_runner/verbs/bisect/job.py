@@ -1,10 +1,9 @@
-"""One run of a program by a worker of a release: at a level, under a plan of passes, judged by how it ends.
+"""Runs a program once in a worker of a release: at a level, under a plan of passes, judged by how it ends.
 
 A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
 of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
 machine: launches run as machine code on this machine's GPU; partings: and where it parts from PTX. The
-environment says device, level and target. The answer is a Trial (trial.py).
-"""
+environment says device, level and target. The answer is a Trial (trial.py)."""
 
 import contextlib
 import importlib.util
@@ -188,7 +187,8 @@ def _described(recorder, keep):
 
 
 def _is_asynchronous(recorder):
-    """Whether a kernel has operations that go on beside its program, at the lowest level that was made."""
+    """Returns whether a kernel has operations that go on beside its program, at the lowest level that was
+    made."""
     if "ptx" in recorder.results:
         return any(word in recorder.results["ptx"] for word in _ASYNCHRONOUS)
     if "ttgir" not in recorder.results:

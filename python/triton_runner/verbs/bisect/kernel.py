@@ -1,11 +1,10 @@
-"""Bisecting one kernel, "kernel.py:name", with an oracle instead of a program. An oracle judges what the
-kernel computes, or the resources that its code needs.
+"""Judges one kernel, "kernel.py:name", by an oracle instead of a program. An oracle judges what the kernel
+computes, or the resources that its code needs.
 
 An oracle defines what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64",
 "spills>0", "instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), "cycles>9000" and
 "slower" (the estimated time on a chip, beside that of the first release), or the path of a program, which is
-given the folder of what was compiled and exits as a bisected program does.
-"""
+given the folder of what was compiled and exits as a bisected program does."""
 
 from __future__ import annotations
 

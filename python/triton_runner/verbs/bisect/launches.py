@@ -1,8 +1,7 @@
-"""The launches of a program in a worker, their inputs, and the contents of their arrays afterwards.
+"""Watches the launches of a program in a worker: their inputs, and the contents of their arrays afterwards.
 
 Fingerprints of all launches are kept, and the full contents of one selected launch. With these, the runs of
-two releases or two levels are compared: only as long as their inputs are the same.
-"""
+two releases or two levels are compared: only as long as their inputs are the same."""
 
 from __future__ import annotations
 

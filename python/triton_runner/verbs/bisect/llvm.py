@@ -1,11 +1,10 @@
-"""The faulty pass inside LLVM: among those that optimise the LLVM IR (make_llir), or those that generate code
-(make_ptx).
+"""Finds the faulty pass inside LLVM: among those that optimise the LLVM IR (make_llir), or those that
+generate code (make_ptx).
 
 The module that LLVM prints after a pass replaces the kernel's LLVM IR, and code is generated from it. For
 optimising passes, the release itself or a right release generates the code. A release whose code generation
 is at fault would make wrong code of any IR, so a right release goes on from the printed IR in that case.
-Passes that can be switched off are left out as well.
-"""
+Passes that can be switched off are left out as well."""
 
 from __future__ import annotations
 
@@ -80,8 +79,8 @@ class InsideLlvm:
             )
 
     def left_out(self, arguments: list[str] | None = None) -> bool:
-        """Whether the program is right without some pass of code generation that can be switched off. That
-        pass is then the result, or confirms it."""
+        """Returns whether the program is right without some pass of code generation that can be switched off.
+        That pass is then the result, or confirms it."""
         helping = [a for a in _SWITCHES if arguments is None or a in arguments]
         if not helping or self._without(helping) != "right":
             return False

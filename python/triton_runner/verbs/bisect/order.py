@@ -42,7 +42,7 @@ class Orders:
     compilers: list[dict] = dataclasses.field(default_factory=list)
 
     def is_of_atomics(self, launch: int) -> bool:
-        """Whether another order changes the bits of an output of a launch."""
+        """Returns whether another order changes the bits of an output of a launch."""
         return any(number == launch for number, _ in self.outputs)
 
 
@@ -99,9 +99,9 @@ def look(release: Release, **more) -> Orders:
 
 
 def _is_compilers(release: Release, born: str, ran: list[Shuffled], more: dict) -> bool:
-    """Whether the order decides how the program ends only below the level at which its kernels are born, by a
-    race of what was made there. A flip without one goes through memory that the kernel itself shares among
-    its threads."""
+    """Returns whether the order decides how the program ends only below the level at which its kernels are
+    born, by a race of what was made there. A flip without one goes through memory that the kernel itself
+    shares among its threads."""
     flipped = next(one for one in ran if one.flip)
     if any(one.level == born and one.flip for one in ran):
         return False
@@ -110,7 +110,7 @@ def _is_compilers(release: Release, born: str, ran: list[Shuffled], more: dict) 
 
 
 def _is_coalesced(release: Release) -> bool:
-    """Whether every kernel has the TTGIR that is looked at for races of its own."""
+    """Returns whether every kernel has the TTGIR that is looked at for races of its own."""
     kernels = release.at("ttgir").kernels
     stage, (add,) = _COALESCED["stage"], _COALESCED["adds"]
     return bool(kernels) and all(
@@ -119,8 +119,8 @@ def _is_coalesced(release: Release) -> bool:
 
 
 def explains(orders: Orders, shown: list[Evidence], seen: Evidence) -> bool:
-    """Whether the fault is no larger than what another order of atomics changes. If so, the verdict becomes
-    nondeterministic. shown: the outputs that depend on the order; seen: the evidence of the fault."""
+    """Returns whether the fault is no larger than what another order of atomics changes. If so, the verdict
+    becomes nondeterministic. shown: the outputs that depend on the order; seen: the evidence of the fault."""
     largest = max((finding.differs.size or 0.0 for finding in shown if finding.differs), default=0.0)
     differs = seen.differs
     if not differs or differs.class_ != "atomics" or (differs.size or 0.0) > _TIMES * largest:
@@ -232,14 +232,14 @@ def conditions(trial: Trial) -> tuple[dict, ...]:
 
 
 def is_fault(trial: Trial) -> bool:
-    """Whether what a condition shows is a fault of the compiler: not copies of one value that differ by
-    rounding (contraction makes them differ, triton#7264), nor a fence that it leaves out, which change
+    """Returns whether what a condition shows is a fault of the compiler: not copies of one value that differ
+    by rounding (contraction makes them differ, triton#7264), nor a fence that it leaves out, which change
     nothing at any timing."""
     return trial.verdict == "wrong" and trial.race not in ("copies", "fence")
 
 
 def lacks_fence(trial: Trial) -> bool:
-    """Whether the check for races misses a proxy fence."""
+    """Returns whether the check for races misses a proxy fence."""
     return trial.race == "fence"
 
 

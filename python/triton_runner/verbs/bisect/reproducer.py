@@ -1,5 +1,5 @@
-"""A folder that reproduces a fault, for an issue: the program, the launch that goes wrong, the IR before and
-after the pass, and the verdict."""
+"""Writes a folder that reproduces a fault, for an issue: the program, the launch that goes wrong, the IR
+before and after the pass, and the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The results of bisection: faults with their passes and evidence. The command's JSON is made of these."""
+"""Defines the results of bisection: faults with their passes and evidence. The command's JSON is made of
+these."""
 
 from __future__ import annotations
 

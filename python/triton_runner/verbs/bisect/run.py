@@ -1,4 +1,5 @@
-"""triton_runner.bisect: which release, level and compiler pass made a program or a kernel wrong."""
+"""Implements triton_runner.bisect(): which release, level and compiler pass made a program or a kernel
+wrong."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The runs of bisection: one program in one release, at a level and under a plan of passes.
+"""Runs one program in one release, at a level and under a plan of passes: the runs of which bisection is
+made.
 
 Each run is a process forked from a worker of the release, which has loaded torch and Triton once. The CPU
-engines execute the requested level.
-"""
+engines execute the requested level."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class BisectedProgram:
 
     @property
     def is_assembled(self) -> bool:
-        """Whether machine code is judged too: on request, or if there is a GPU of the target."""
+        """Returns whether machine code is judged too: on request, or if there is a GPU of the target."""
         if self.is_measured or self.lowest != "ptx":
             return False
         if self.chosen:
@@ -82,7 +82,7 @@ class BisectedProgram:
 
     @property
     def is_measured(self) -> bool:
-        """Whether the oracle judges the compiled code, not what it computes."""
+        """Returns whether the oracle judges the compiled code, not what it computes."""
         return self.launch is not None and self.launch.oracle.kind not in ("wrong", "callable")
 
     @property

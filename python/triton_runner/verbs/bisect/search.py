@@ -1,4 +1,4 @@
-"""triton-runner bisect: which release, which level and which pass made a program wrong, with no GPU.
+"""Searches which release, which level and which pass made a program wrong, with no GPU.
 
 The oracle is the program itself, as for `git bisect run`, or one of kernel.py for a kernel.
 

@@ -1,9 +1,8 @@
-"""Splicing two releases: a wrong release compiles the front half, a right release the back half.
+"""Splices two releases: a wrong release compiles the front half, a right release the back half.
 
 The program runs in the right release, in which the wrong release's IR replaces the output of a pass. If the
 result is still wrong, the fault is in that IR, at whichever level it shows. This separates a wrong layout,
-which has no effect on values at TTGIR, from a fault of the conversion that maps it to threads.
-"""
+which has no effect on values at TTGIR, from a fault of the conversion that maps it to threads."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ class Splice:
 
     @property
     def is_possible(self) -> bool:
-        """Whether both releases compile the same kernels, in the same order of each name."""
+        """Returns whether both releases compile the same kernels, in the same order of each name."""
         keys = [self._key(self._mine, i) for i in range(len(self._mine))]
         return bool(self.steps) and all(key in self._theirs for key in keys)
 

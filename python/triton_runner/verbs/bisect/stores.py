@@ -19,7 +19,7 @@ def of_trap(program: BisectedProgram, place: Place, printed: list[str] | None = 
 
 
 def is_atomic(op) -> bool:
-    """Whether the order of its executions can decide what memory holds. A reduction by TMA stores."""
+    """Returns whether the order of its executions can decide what memory holds. A reduction by TMA stores."""
     if op.does("atomics"):
         return True
     assembly = op.attr("asm_string")

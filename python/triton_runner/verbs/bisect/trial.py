@@ -1,4 +1,5 @@
-"""The result of one run of a program: what the job in a worker answers (job.py) and the search reads."""
+"""Defines the result of one run of a program: the job in a worker (job.py) answers it, and the search reads
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `bits`, which says which configurations of a launch leave the same bits."""
+"""`triton-runner bits` says which configurations of a launch leave the same bits."""
 
 from __future__ import annotations
 

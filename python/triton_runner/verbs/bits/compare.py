@@ -1,4 +1,5 @@
-"""Runs of one launch in several configurations, put into classes of equal bits; and how two classes part."""
+"""Runs one launch in several configurations, puts them into classes of equal bits, and says how two classes
+part."""
 
 from __future__ import annotations
 
@@ -105,7 +106,7 @@ def partings(by_class: dict, level: str, say=lambda text: None) -> list[Parting]
 
 
 def distance(a, b) -> int:
-    """How many options two results differ in."""
+    """Returns how many options two results differ in."""
     return sum(a.options.get(name) != b.options.get(name) for name in {*a.options, *b.options})
 
 

@@ -1,5 +1,5 @@
-"""One element of an output in one launch: which program stores it, and the values that it is made of as the
-launch computes them."""
+"""Element is one element of an output in one launch: which program stores it (stores.py), and the values that
+it is made of as the launch computes them."""
 
 from __future__ import annotations
 

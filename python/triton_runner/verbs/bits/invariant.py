@@ -1,8 +1,7 @@
-"""Batch invariance: whether the first rows of a result have the same bits in batches of other sizes.
+"""Judges batch invariance: whether the first rows of a result have the same bits in batches of other sizes.
 
 A function that launches kernels, or a kernel, is called with the first rows of what it was called with, and
-the rows that both calls have are compared, in what it returns and in its arguments.
-"""
+the rows that both calls have are compared, in what it returns and in its arguments."""
 
 from __future__ import annotations
 

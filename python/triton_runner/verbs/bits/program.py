@@ -1,4 +1,4 @@
-"""A program that runs as it is, while each launch is compared with itself in other configurations."""
+"""Runs a program as it is, while each launch is compared with itself in other configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of `bits`: configurations in classes of equal bits, and where and why two classes part.
+"""Defines the results of `bits`: configurations in classes of equal bits, and where and why two classes part.
 
 The JSON of these is a format of its own (SCHEMA)."""
 

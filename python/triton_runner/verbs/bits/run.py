@@ -1,4 +1,5 @@
-"""One launch that is given: of a kernel in a file with its arguments, or in a case."""
+"""Compares one launch in its configurations: of a kernel in a file with its arguments, or in a case. Launches
+of a program are compared in program.py."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Static classes: configurations that must leave equal bits by what their code says, before any of them runs.
+"""Derives classes without running anything: configurations that must leave equal bits by what their code
+says.
 
 Two launches are in one class if they are compiled by one release for one target from one TTIR, their
 reductions, scans and products are done in one order, and the same lines of their PTX are contracted.
 Everything else that a configuration changes (layouts of elementwise ops, warps, pipelining) moves values and
 does not round. With atomics the order of the programs has to be the same too. Of other launches nothing is
-known.
-"""
+known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which store of a launch writes an element: through pointers, whose addresses the tile engine records, or a
-box of a tensor descriptor that the launch was given, whose place it records."""
+"""Finds which store of a launch writes an element: through pointers, whose addresses the tile engine records,
+or a box of a tensor descriptor that the launch was given, whose place it records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Write:
 
     @property
     def adds(self) -> bool:
-        """Whether it combines with what memory holds, so that the order of several matters."""
+        """Returns whether it combines with what memory holds, so that the order of several matters."""
         return self.op.name.startswith("tt.atomic") or self.op.name.endswith("reduce")
 
     @property
@@ -63,7 +63,7 @@ class Stores:
         return list(dict.fromkeys(self._names[value] for value in values if value in self._names))
 
     def writes(self, dump, argument: str, element: tuple) -> list[Write]:
-        """Those to an element of an argument, in the order in which they were done."""
+        """Returns the writes to an element of an argument, in the order in which they were done."""
         found = []
         for op in self._pointers:
             found += self._through_pointers(op, dump, self._address(argument, element))

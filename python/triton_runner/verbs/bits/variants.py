@@ -1,5 +1,5 @@
-"""The configurations of a launch that a program asks for: an autotuner's, other options, other orders of its
-programs, fp fusion on and off, other targets and releases of Triton."""
+"""Lists the configurations of a launch that a program asks for: an autotuner's, other options, other orders
+of its programs, fp fusion on and off, other targets and releases of Triton."""
 
 from __future__ import annotations
 

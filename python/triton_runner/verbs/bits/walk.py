@@ -87,7 +87,7 @@ class Walk:
         return [(settled(a), settled(b)) for a, b in zip(mine, theirs, strict=True)]
 
     def _turns(self, x: Node, y: Node) -> tuple:
-        """How often each side came to what a loop hands on."""
+        """Returns how often each side came to what a loop hands on."""
         counts = []
         for side, node, program in zip((self.x, self.y), (x, y), self._programs, strict=True):
             records = side.records(settled(node), program) or side.records(node, program)
@@ -110,7 +110,7 @@ class Walk:
         return _State(equal=True)
 
     def _is_after(self, pair, turn: tuple, seen=None) -> bool:
-        """Whether something that a pair is made of differed already in that turn."""
+        """Returns whether something that a pair is made of differed already in that turn."""
         seen = set() if seen is None else seen
         for below in self._links[pair]:
             if below in seen:

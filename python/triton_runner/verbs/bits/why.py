@@ -1,9 +1,8 @@
-"""Why two launches part: where their values begin to differ (walk.py), and what their code shows there. What
-neither an experiment nor the code shows is not explained.
+"""Explains why two launches part: where their values begin to differ (walk.py), and what their code shows
+there. What neither an experiment nor the code shows is not explained.
 
 An experiment decides about contraction: both are compiled again without fp fusion, and what no longer differs
-then came of it.
-"""
+then came of it."""
 
 from __future__ import annotations
 
@@ -71,8 +70,8 @@ def _is_fused(side: Side) -> bool:
 
 
 def _is_ordered(x: Side, y: Side, a: Element, b: Element) -> bool:
-    """Whether the order of programs and atomics decides the element: it is another one, or another number of
-    atomics add to the element."""
+    """Returns whether the order of programs and atomics decides the element: it is another one, or another
+    number of atomics add to the element."""
     is_added = any(write.adds for write in (*a.writes, *b.writes))
     if is_added and len(a.writes) != len(b.writes):
         return True
@@ -131,13 +130,13 @@ def _contracted(x: Side, y: Side, argument: str, at: tuple, found: list) -> list
 
 
 def _may_be_gone(x: Side, y: Side, one: Origin) -> bool:
-    """Whether the code agrees that contraction makes the difference at a place."""
+    """Returns whether the code agrees that contraction makes the difference at a place."""
     mine, theirs = (_opcodes(side, one.file, one.line) for side in (x, y))
     return one.cause in _OPEN and code.contraction_of(mine) != code.contraction_of(theirs)
 
 
 def _equal(a: Outcome, b: Outcome) -> bool:
-    """Whether two runs leave the same bits, as far as their arrays have the same elements."""
+    """Returns whether two runs leave the same bits, as far as their arrays have the same elements."""
     pairs = [(array, b.arrays[name]) for name, array in a.arrays.items()]
     return all(x.tobytes() == y.tobytes() for x, y in map(common, pairs))
 

@@ -1,1 +1,1 @@
-"""One launch of a program as a case."""
+"""Writes one launch of a program as a case."""

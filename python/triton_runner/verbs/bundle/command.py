@@ -1,4 +1,4 @@
-"""triton-runner bundle: one launch of a program as a case."""
+"""`triton-runner bundle` writes one launch of a program as a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton-runner cache: what Triton's cache holds, and why a kernel was compiled again."""
+"""`triton-runner cache` shows what Triton's cache holds, and why a kernel was compiled again."""
 
 from __future__ import annotations
 

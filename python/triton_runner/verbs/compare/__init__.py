@@ -1,1 +1,2 @@
-"""One kernel on several releases, targets and configurations, as a table."""
+"""Compares one kernel on several releases, targets and configurations, as a table. The cells are measured by
+_kernel.cells."""

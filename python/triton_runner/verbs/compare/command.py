@@ -1,4 +1,4 @@
-"""The verb of the command line that compares a kernel with itself: compare."""
+"""`triton-runner compare` compares a kernel with itself on releases, targets and configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of compare: a row a cell, and the table of all."""
+"""Defines the results of compare: a row a cell, and the table of all."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ class Comparison:
 
     @property
     def is_judged(self) -> bool:
-        """Whether some cell was compiled, or the front end alone refuses the kernel: what a compiler fails on
-        everywhere cannot be judged."""
+        """Returns whether some cell was compiled, or the front end alone refuses the kernel: what a compiler
+        fails on everywhere cannot be judged."""
         return any(not row.error and not row.gap for row in self) or not any(row.crash for row in self)
 
     def as_dict(self) -> dict:

@@ -1,4 +1,5 @@
-"""triton_runner.compare: one kernel on several releases, targets and configurations; what became worse."""
+"""Implements triton_runner.compare(): one kernel on several releases, targets and configurations, and what
+became worse."""
 
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def _bases(rows: list[Measured], base, releases, configs) -> list[Measured | Non
 
 
 def _is_base(other: Measured, row: Measured, releases, configs) -> bool:
-    """Whether a row is what another one is compared with where nobody says."""
+    """Returns whether a row is what another one is compared with where nobody says."""
     if len(releases) > 1:
         return not other.gap and (other.target, other.config) == (row.target, row.config)
     return len(configs) == 1 or (other.target, other.config) == (row.target, configs[0])

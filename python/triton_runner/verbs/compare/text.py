@@ -1,4 +1,5 @@
-"""A comparison as a table: plain lines in a pipe, by rich on a terminal. Rows are of comparison.Measured."""
+"""Shows a comparison as a table: plain lines in a pipe, by rich on a terminal. Rows are of
+results.Measured."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A kernel from any level to any other."""
+"""Compiles a kernel from any level to any other; _kernel.compiling.compile does the work."""

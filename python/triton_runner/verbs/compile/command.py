@@ -1,4 +1,4 @@
-"""The verbs of the command line about compiling: compile, versions."""
+"""`triton-runner compile` compiles a kernel from any level to any other."""
 
 from __future__ import annotations
 

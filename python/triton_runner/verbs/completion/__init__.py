@@ -1,1 +1,1 @@
-"""Completion of words for shells."""
+"""Completes the command line in shells."""

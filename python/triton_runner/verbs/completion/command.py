@@ -1,4 +1,4 @@
-"""The verb of the command line that prints what a shell completes: completion."""
+"""`triton-runner completion` prints the script by which a shell completes."""
 
 from __future__ import annotations
 

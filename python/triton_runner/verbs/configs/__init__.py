@@ -1,1 +1,1 @@
-"""Every configuration of a launch, judged."""
+"""Judges every configuration of a launch."""

@@ -1,4 +1,4 @@
-"""The command `configs`, which judges each configuration of a program's launches."""
+"""`triton-runner configs` judges each configuration of a program's launches."""
 
 from __future__ import annotations
 

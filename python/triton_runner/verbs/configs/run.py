@@ -1,9 +1,8 @@
-"""Every configuration of a launch, judged: those of an autotuner, and other numbers of warps and stages.
+"""Judges every configuration of a launch: those of an autotuner, and other numbers of warps and stages.
 
 A configuration is compiled and handed to the observers of launches as the program's own is, but the
 program goes on without its result. Each is judged by itself (judge.py), and its outputs are compared with
-those of the first one without a fault.
-"""
+those of the first one without a fault."""
 
 from __future__ import annotations
 

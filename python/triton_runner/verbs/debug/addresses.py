@@ -1,5 +1,5 @@
-"""Which element of which argument an address is: "x_ptr[1, 4]", "x_ptr + 6 bytes", "x_ptr + 320 bytes, past
-its end"; "" where no argument begins at or before it."""
+"""Addresses names the element of an argument at an address: "x_ptr[1, 4]", "x_ptr + 6 bytes", "x_ptr + 320
+bytes, past its end"; "" where no argument begins at or before it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Going back in a launch that stands: its program goes on from the last moment that was kept of it, or the
-launch runs again, up to the moment that is looked for."""
+"""Goes back in a launch that stands: its program goes on from the last moment that was kept of it, or the
+launch runs again (replays.py), up to the moment that is looked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The breakpoints of a session: what a person asked for, and what the core makes of it for a launch."""
+"""Keeps the breakpoints of a session: what a person asked for, and what the core makes of it for a launch.
+Conditions are read in conditions.py, places found in places.py."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class Breakpoint:
 
 
 class Breakpoints:
-    """Those of a session, by number."""
+    """The breakpoints of a session, by number."""
 
     def __init__(self):
         self._all: dict[int, Breakpoint] = {}
@@ -107,7 +108,7 @@ class Breakpoints:
         return [breakpoint_ for breakpoint_ in those if breakpoint_ is not None]
 
     def of_places(self) -> list:
-        """Those of a line or a value, which no other kernel is meant by."""
+        """Returns the breakpoints of a line or a value, which no other kernel is meant by."""
         return [b for b in self if b.enabled and re.match(r"[%@]|\d+$|.+:\d+$", b.where)]
 
     def check_names(self, those: list, places: Places, missing) -> None:
@@ -141,7 +142,7 @@ class Breakpoints:
                     )
 
     def names(self) -> list[str]:
-        """Those that conditions and watchpoints name."""
+        """Returns the names that conditions and watchpoints use."""
         out: dict = {}
         for b in self._all.values():
             if b.condition and b.enabled:
@@ -151,7 +152,7 @@ class Breakpoints:
         return [*out]
 
     def are_conditions(self) -> bool:
-        """Whether the core decides on all of them by values that it compares at their places. After
+        """Returns whether the core decides on all of them by values that it compares at their places. After
         of_core()."""
         there = [b for b in self._all.values() if b.enabled and (b.found or b.watch)]
         asked = [
@@ -197,7 +198,7 @@ class Breakpoints:
         return probe.Breakpoint(-(1 << 20), [], watch=part.name, element=[*part.index], first=True)
 
     def holding(self, hits: list, state) -> list:
-        """Those of the hits whose expressions hold too."""
+        """Returns the hits whose expressions hold too."""
         left = []
         for number in hits:
             b = self._all.get(number)

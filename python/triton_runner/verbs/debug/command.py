@@ -1,4 +1,4 @@
-"""The command `debug`, a terminal in which launches are stopped and looked at."""
+"""`triton-runner debug` opens a terminal in which launches are stopped and looked at."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The commands of the debugger's terminal: their groups, in which `help` lists them, and their other names.
+"""Lists the commands of the debugger's terminal: their groups, in which `help` lists them, and their other
+names.
 
     Going on
       next (n)          goes to the next line of Python, over functions
 
 The docstring of a command's method (terminal.py), or MOVES, says what it does and how it is written: "usage:
-what it does".
-"""
+what it does"."""
 
 from __future__ import annotations
 

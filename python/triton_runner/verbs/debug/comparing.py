@@ -1,6 +1,6 @@
-"""`compare` at a stop: the values that the program has computed up to here, against those of another level or
-of another release's compilation. The launch is run again twice, from its first contents, and each value that
-has a counterpart is recorded (lockstep)."""
+"""Compares at a stop (`compare`) the values that the program has computed up to here with those of another
+level or of another release's compilation. The launch is run again twice, from its first contents, and each
+value that has a counterpart is recorded (lockstep)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Conditions of breakpoints: what the core decides ("acc.max() > 1e4 and pid == 3"), and the rest, which is
-an expression of NumPy."""
+"""Reads conditions of breakpoints: what the core decides ("acc.max() > 1e4 and pid == 3"), and the rest,
+which is an expression of NumPy. Whether the names exist is checked in names.py."""
 
 from __future__ import annotations
 

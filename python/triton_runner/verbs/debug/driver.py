@@ -1,8 +1,8 @@
-"""The thread of a program, beside the one who drives it: orders go there, events come back.
+"""Driver runs a program on a thread of its own, beside the one who drives it: orders go there, events come
+back.
 
 driver.go(run, order)        # who drives: hands an order on, and waits for the next event
-driver.stand(event, debugger)  # the program's thread: tells where it stands, and waits for what to do
-"""
+driver.stand(event, debugger)  # the program's thread: tells where it stands, and waits for what to do"""
 
 from __future__ import annotations
 

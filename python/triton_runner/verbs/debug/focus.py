@@ -1,4 +1,4 @@
-"""Which programs and threads of a launch a session is about, and which of them get no turn."""
+"""Focus says which programs and threads of a launch a session is about, and which of them get no turn."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Focus:
                 self._thaw(held)
 
     def _thaw(self, held: set[tuple[int, int]]) -> None:
-        """Those of them that are still frozen."""
+        """Lets the threads go on that are still frozen."""
         for block, n in sorted(held & self._frozen()):
             self._freeze(block, n, False)
 
@@ -106,7 +106,7 @@ class Focus:
         return out
 
     def _freeze(self, block: int, number: int, on: bool) -> bool:
-        """Whether there is such a warp or partition."""
+        """Returns whether there is such a warp or partition."""
         here, size = self._standing(), self._debugger.block_threads
         kind = probe.EditKind.FREEZE if on else probe.EditKind.THAW
         if here.threads and not 0 <= number * _WARP < size:

@@ -1,12 +1,11 @@
-"""A value as a heat map in text: a cell for an element, or for a block of elements of a large one.
+"""Draws a value as a heat map in text: a cell for an element, or for a block of elements of a large one.
 
     0369
     !^v.        NaN, inf, -inf, left out by the mask
 
 If a terminal has colours, each cell is half a character, in the colours of viridis, by rich; elsewhere it is
 a digit, from 0 for the smallest finite number to 9 for the largest. What is not finite, or not there, has a
-mark or a colour of its own.
-"""
+mark or a colour of its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The machine around what stands: shared and tensor memory, barriers, copies, descriptors, registers; how a
-person names parts of it."""
+"""Machine gives what is around a stop: shared and tensor memory, barriers, copies, descriptors, registers;
+and finds the part that a person names."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Machine:
 
     @property
     def has_values(self) -> bool:
-        """Whether values of the IR stand here, and no registers."""
+        """Returns whether values of the IR stand here, and no registers."""
         return self._debugger.threads is None
 
     def _of_lanes(self, name: str):
@@ -146,5 +146,5 @@ class Machine:
 
 
 def is_memory(text: str) -> bool:
-    """Whether a watchpoint is of memory, and not of a value."""
+    """Returns whether a watchpoint is of memory, and not of a value."""
     return text.startswith("*") or re.match(r"(shared|barrier)\s", text) is not None

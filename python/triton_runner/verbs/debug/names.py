@@ -1,4 +1,5 @@
-"""The names that a condition may use: variables of the kernel, its constexprs, values, registers, NumPy."""
+"""Checks the names that a condition uses: variables of the kernel, its constexprs, values, registers,
+NumPy."""
 
 from __future__ import annotations
 

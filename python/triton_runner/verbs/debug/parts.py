@@ -1,4 +1,4 @@
-"""A value, or a part of one, as people write it: "acc", "%12", "acc[3, 5]", "acc[3, :]"."""
+"""Reads a value, or a part of one, as people write it: "acc", "%12", "acc[3, 5]", "acc[3, :]"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of a launch as a person names them: lines of Python, ops, instructions, lines of the text."""
+"""Finds the places of a launch that a person names: lines of Python, ops, instructions, lines of the text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def function_at(file: str, line: int) -> str:
 
 
 def is_in_loop(file: str, line: int, frames: list[Frame]) -> bool:
-    """Whether some frames are inside of the loop that begins on a line."""
+    """Returns whether some frames are inside of the loop that begins on a line."""
     end = next((last for first, last, _ in _blocks(file, (ast.For, ast.While)) if first == line), line - 1)
     return any(frame.file == file and line <= frame.line <= end for frame in frames)
 
@@ -236,7 +236,7 @@ class Places:
 
 
 def _loops(text: str) -> collections.Counter:
-    """How many loops of a module have each (file, line)."""
+    """Returns how many loops of a module have each (file, line)."""
     ops = [op for op in ir.parse(text).walk() if op.name == "scf.for" and op.location is not None]
     return collections.Counter((op.location.file, op.location.line) for op in ops)
 
@@ -262,6 +262,6 @@ def check_where(where: str) -> str:
 
 
 def _is_named(place, name: str) -> bool:
-    """Whether its op has the name, or its instruction an opcode that begins so: "bar", "BAR.SYNC"."""
+    """Returns whether its op has the name, or its instruction an opcode that begins so: "bar", "BAR.SYNC"."""
     spellings = [place.name, *place.text.split()[:2]]
     return any(word == name or word.startswith(f"{name}.") for word in spellings)

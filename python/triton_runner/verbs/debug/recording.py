@@ -1,6 +1,6 @@
-"""A session as an animated SVG: a screen on which each command appears, then its answer, as in a terminal.
-
-All lines stand below each other once; what moves is the column of them, in steps, behind a window."""
+"""Records a session as an animated SVG: a screen on which each command appears, then its answer, as in a
+terminal. All lines stand below each other once; what moves is the column of them, in steps, behind a
+window."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _above(count: int) -> int:
-    """How far the lines are moved where `count` of them are to be seen."""
+    """Returns how far the lines are moved where `count` of them are to be seen."""
     return (_ROWS - count) * _HEIGHT
 
 

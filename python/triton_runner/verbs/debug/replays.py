@@ -1,6 +1,6 @@
-"""The runs of one launch: the first, and one for each time that somebody goes back in it, or looks closer
-at a stop that a run without values came to. A launch runs on one thread and is deterministic, so that the
-count of the places that it has come to says where it stands, in each run."""
+"""Replays keeps the runs of one launch: the first, and one for each time that somebody goes back in it, or
+looks closer at a stop that a run without values came to. A launch runs on one thread and is deterministic, so
+that the count of the places that it has come to says where it stands, in each run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Replays:
         return None
 
     def _has_more(self, trap: KernelTrap | None) -> bool:
-        """Whether a run to the end is followed by another: up to its trap. Raises a trap that was shown."""
+        """Returns whether a run to the end is followed by another: up to its trap. Raises a trap that was
+        shown."""
         if trap is None:
             return False
         if self.sparse:

@@ -1,4 +1,5 @@
-"""The results of a session, as frozen dataclasses: the events of a program, and its state at a stop."""
+"""Defines the results of a session, as frozen dataclasses: the events of a program, and its state at a
+stop."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A session of the debugger: what a test, a terminal or an editor drives.
+"""Session is what a test, a terminal or an editor drives.
 
 The program runs on a thread of its own (driver.py), which waits wherever a launch stands; whoever drives the
 session looks at the values from his own thread meanwhile. Going back is running the launch again up to an
-earlier moment, with its arguments put back (replays.py).
-"""
+earlier moment, with its arguments put back (replays.py)."""
 
 from __future__ import annotations
 
@@ -260,9 +259,9 @@ class Session(Back, Focus):
         ]
 
     def compare(self, level: str = "", release: str = "", tolerance: float | None = None) -> Compared:
-        """Which values of this program differ, up to here, from those of another level, or of what another
-        release of Triton compiles ("3.4.0"). Both are run again, without what set() changed. tolerance: for
-        floats, as for lockstep()."""
+        """Returns which values of this program differ, up to here, from those of another level, or of what
+        another release of Triton compiles ("3.4.0"). Both are run again, without what set() changed.
+        tolerance: for floats, as for lockstep()."""
         here = self._standing()
         call, launch = self._call
         launch.arguments.keep(self._debugger.original)  # which was not copied for each launch
@@ -273,7 +272,7 @@ class Session(Back, Focus):
         return comparing.compared(dataclasses.replace(sides[0], until=until), sides[1], here, tolerance)
 
     def _computed(self, here: Stopped):
-        """Which records of the values of this program were computed up to here."""
+        """Returns which records of the values of this program were computed up to here."""
         if self.level in MLIR:
             calls = self._debugger.calls  # of a function: what was before its call
             at = self.places.all[calls[0]].at if calls else here.at
@@ -283,7 +282,8 @@ class Session(Back, Focus):
         return comparing.Counted(dict(visits), here.frames)
 
     def visits(self, groups: list[list[int]]) -> list[int]:
-        """How often this program has come to each of several groups of places up to here. It is run again."""
+        """Returns how often this program has come to each of several groups of places up to here. It is run
+        again."""
         here = self._standing()
         numbers = [-(3 << 20) - number for number in range(len(groups))]
         pairs = zip(numbers, groups, strict=True)

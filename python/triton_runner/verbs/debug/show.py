@@ -84,7 +84,7 @@ def _why_not(breakpoint_, session) -> str:
 
 
 def is_within(program, grid) -> bool:
-    """Whether a grid has a program; -1 is any."""
+    """Returns whether a grid has a program; -1 is any."""
     return all(axis < extent for axis, extent in zip(program, grid, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""The state at a stop: the values that are there, read as arrays, evaluated and changed."""
+"""State gives the values that are there at a stop, read as arrays, evaluated and changed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class State(Machine, Python):
         return Addresses(self._launch_arguments)
 
     def is_pointer(self, expression: str) -> bool:
-        """Whether an expression is a value of pointers, or a part of one."""
+        """Returns whether an expression is a value of pointers, or a part of one."""
         part = parts.part_of(expression)
         return part is not None and self._has_pointers(part.name)
 
@@ -95,8 +95,8 @@ class State(Machine, Python):
         return self.is_named(name) and bool(_pointee(self.site(self.number(name))))
 
     def gives_pointers(self, expression: str, array) -> bool:
-        """Whether what an expression gives are addresses: it is made of pointers, and an argument begins
-        before each of them."""
+        """Returns whether what an expression gives are addresses: it is made of pointers, and an argument
+        begins before each of them."""
         if self.is_pointer(expression):
             return True
         if parts.part_of(expression) is not None or numpy.asarray(array).dtype != "int64":
@@ -106,7 +106,7 @@ class State(Machine, Python):
         )
 
     def places_of(self, array):
-        """Which element of which argument is at each address, as in addresses.py."""
+        """Returns which element of which argument is at each address, as in addresses.py."""
         array = numpy.asarray(array)
         places = [self._addresses.place_of(address) for address in array.ravel().tolist()]
         return numpy.array(places, object).reshape(array.shape)
@@ -168,7 +168,7 @@ class State(Machine, Python):
         )
 
     def is_named(self, name: str) -> bool:
-        """Whether a value in sight has that name."""
+        """Returns whether a value in sight has that name."""
         if self.is_python(name) or self._debugger.find(name) is not None:
             return True
         return any(site.value == name for site in self.sites)
@@ -249,7 +249,7 @@ class State(Machine, Python):
             raise fail(f"{expression!r} cannot be evaluated: {error}") from None
 
     def holds(self, expression: str) -> bool:
-        """Whether a condition holds; one of a value that is not in sight does not."""
+        """Returns whether a condition holds; one of a value that is not in sight does not."""
         try:
             return bool(numpy.any(self.evaluate(expression)))
         except ValueError:

@@ -1,9 +1,9 @@
-"""Elements as a table with their numbers, as wide as there is room for; of many the first ones and the last.
+"""Writes elements as a table with their numbers, as wide as there is room for; of many the first ones and the
+last.
 
    0  1  2
 0  1  2  .      a dot: the mask left it out
-1  4  5  6
-"""
+1  4  5  6"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target of a session: a program, a case, a kernel in a file, or a function that launches."""
+"""Target is what a session debugs: a program, a case, a kernel in a file, or a function that launches."""
 
 from __future__ import annotations
 

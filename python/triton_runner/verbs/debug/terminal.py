@@ -1,5 +1,6 @@
-"""The debugger's terminal: a thin front of a Session. A command is a method whose docstring is its help
-(commands.py has their groups); an empty line repeats the last one."""
+"""Terminal is a thin front of a Session. A command is a method whose docstring is its help (commands.py has
+their groups); an empty line repeats the last one. Commands about values are in terminal_values.py, about the
+machine in terminal_machine.py."""
 
 from __future__ import annotations
 

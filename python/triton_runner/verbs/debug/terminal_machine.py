@@ -1,5 +1,5 @@
-"""Commands of the terminal (terminal.py) about the machine: its memory, barriers, copies, registers; which
-threads it is about, and which get no turn."""
+"""Has the commands of the terminal (terminal.py) about the machine: its memory, barriers, copies, registers;
+which threads it is about, and which get no turn."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Commands of the terminal (terminal.py) about values: what one is, shown once or at each stop, drawn,
-changed, compared with that of another level."""
+"""Has the commands of the terminal (terminal.py) about values: what one is, shown once or at each stop,
+drawn, changed, compared with that of another level."""
 
 from __future__ import annotations
 

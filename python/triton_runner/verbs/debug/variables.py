@@ -1,10 +1,9 @@
-"""Python's variables at PTX and in machine code: which registers hold them.
+"""Finds Python's variables at PTX and in machine code: which registers hold them.
 
 This module makes what dumps know of the registers of a value (registers.py, machine_values.py of
 _kernel/dumps) into a map of each variable, when somebody first asks for it: a compilation or two of the
 kernel, and in machine code a run of the launch at both levels. The core then says at each instruction what is
-there (probe/variables.h).
-"""
+there (probe/variables.h)."""
 
 from __future__ import annotations
 
@@ -168,7 +167,7 @@ class Variables:
         return None if status == "none" else source.assigned.all[number].site
 
     def _tells(self, debugger, place: int) -> bool:
-        """Whether the marks of all assignments at once say what has a value at a place."""
+        """Returns whether the marks of all assignments at once say what has a value at a place."""
         names = self.names
         debugger.set_variables(dict.fromkeys(names, self._unlocated))
         return any(debugger.find_variable(name, place)[0] != "none" for name in names)
@@ -285,7 +284,7 @@ class Python:
         return status, None if status == "none" else self._variables.source.assigned.all[number]
 
     def takes_long(self, number) -> bool:
-        """Whether it takes seconds to find where a variable is, for the first time."""
+        """Returns whether it takes seconds to find where a variable is, for the first time."""
         return isinstance(number, str) and self._variables.takes_long(number)
 
     def python_site(self, name: str):

@@ -1,1 +1,1 @@
-"""Recipes for a checkout of Triton."""
+"""Prints recipes for a checkout of Triton."""

@@ -1,4 +1,4 @@
-"""The verb of the command line for those who work on Triton itself: dev."""
+"""`triton-runner dev` prints recipes for those who work on Triton itself, or runs them."""
 
 from __future__ import annotations
 

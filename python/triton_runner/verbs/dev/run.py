@@ -1,5 +1,5 @@
-"""Recipes for a checkout of Triton: how to build it, test it, take a pass alone, run programs with it here,
-and bisect its commits. What they need to know is read from the checkout."""
+"""Makes recipes for a checkout of Triton: how to build it, test it, take a pass alone, run programs with it
+here, and bisect its commits. What they need to know is read from the checkout."""
 
 from __future__ import annotations
 

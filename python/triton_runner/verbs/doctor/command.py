@@ -1,4 +1,5 @@
-"""The verbs of the command line about this machine: doctor, env, cache."""
+"""`triton-runner doctor` checks this machine, and `triton-runner env` prints what an issue has to say of
+it."""
 
 from __future__ import annotations
 

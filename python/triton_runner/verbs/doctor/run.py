@@ -85,8 +85,8 @@ def facts() -> dict:
 
 
 def installed_runner() -> tuple[str, str]:
-    """Which of the two packages of this name is installed, and where from; and what is wrong with it, or "".
-    The original project, which the package index has, does not start this command."""
+    """Returns which of the two packages of this name is installed, and where from; and what is wrong with it,
+    or "". The original project, which the package index has, does not start this command."""
     here = get_file_dir(triton_runner.__file__)
     try:
         package = importlib.metadata.distribution(commands.PROGRAM)

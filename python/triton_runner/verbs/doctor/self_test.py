@@ -1,4 +1,4 @@
-"""A kernel that is compiled and run at every level that this machine has: doctor's self-test."""
+"""Compiles and runs a kernel at every level that this machine has: doctor's self-test."""
 
 from __future__ import annotations
 

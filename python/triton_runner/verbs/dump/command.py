@@ -1,4 +1,4 @@
-"""triton-runner dump: values of a kernel, as a table."""
+"""`triton-runner dump` shows values of a kernel as a table."""
 
 from __future__ import annotations
 

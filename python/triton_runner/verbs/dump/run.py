@@ -1,5 +1,5 @@
-"""triton-runner dump: values of a kernel in a file or of a program's kernels, as a table, a file, a
-picture."""
+"""Dumps values of a kernel in a file, of a case, or of a program's kernels, and shows them as a table, a
+file, a picture."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
 
 
 def is_program(file: str) -> bool:
-    """Whether FILE is a Python program, and no artifact."""
+    """Returns whether FILE is a Python program, and no artifact."""
     return os.path.splitext(file)[1] in _SOURCES
 
 

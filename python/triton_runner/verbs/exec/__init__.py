@@ -1,1 +1,1 @@
-"""One launch of a file."""
+"""Launches a file once."""

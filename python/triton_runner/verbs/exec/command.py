@@ -1,4 +1,4 @@
-"""triton-runner exec: one launch of a file."""
+"""`triton-runner exec` launches a file once; _artifact.shell_arguments does the work."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A wrong program with one feature of the compiler switched off at a time."""
+"""Runs a wrong program with one feature of the compiler switched off at a time."""

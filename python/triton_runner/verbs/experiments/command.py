@@ -1,4 +1,4 @@
-"""The verb of the command line that switches features of the compiler off: experiments."""
+"""`triton-runner experiments` switches features of the compiler off, one at a time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Experiments: a program that is wrong, run again with one feature of the compiler switched off at a time, to
-tell which of them makes the fault go away."""
+"""Runs a program that is wrong again with one feature of the compiler switched off at a time, to tell which
+of them makes the fault go away."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A kernel in a folder from which C++ programs launch it."""
+"""Exports a kernel to a folder from which C++ programs launch it."""

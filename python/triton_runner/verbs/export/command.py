@@ -1,4 +1,4 @@
-"""triton-runner export: the variants of a kernel from their texts, and what was written."""
+"""`triton-runner export` reads the variants of a kernel from their texts, and says what was written."""
 
 from __future__ import annotations
 

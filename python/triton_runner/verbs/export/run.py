@@ -1,5 +1,5 @@
-"""triton_runner.export: a kernel compiled for several architectures and specialisations, in a folder from
-which C++ programs launch it (include/triton_runner/deploy/deploy.h)."""
+"""Implements triton_runner.export(): a kernel compiled for several architectures and specialisations, in a
+folder from which C++ programs launch it (include/triton_runner/deploy/deploy.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton-runner layout: an encoding drawn, and the banks of shared memory that warps touch."""
+"""`triton-runner layout` draws an encoding, and shows the banks of shared memory that warps touch."""
 
 from __future__ import annotations
 

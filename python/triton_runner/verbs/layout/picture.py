@@ -1,5 +1,5 @@
-"""A layout as a picture: the elements of its last two dimensions, coloured by the warp and lane, the bank or
-the lane of tensor memory that they belong to; of shared memory also the banks that a warp touches."""
+"""Draws a layout as a picture: the elements of its last two dimensions, coloured by the warp and lane, the
+bank or the lane of tensor memory that they belong to; of shared memory also the banks that a warp touches."""
 
 from __future__ import annotations
 

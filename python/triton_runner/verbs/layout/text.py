@@ -1,5 +1,5 @@
-"""A layout as text: what each input does, then a grid of cells. Elements that stand together in the memory of
-one thread, or of a buffer, share a cell."""
+"""Writes a layout as text: what each input does, then a grid of cells. Elements that stand together in the
+memory of one thread, or of a buffer, share a cell."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Shared memory and registers of a kernel, by who takes them."""
+"""Shows who takes the shared memory and registers of a kernel; _kernel.compiling.ledger finds it out."""

@@ -1,4 +1,4 @@
-"""The verb of the command line that says what takes shared memory and registers: ledger."""
+"""`triton-runner ledger` says what takes shared memory and registers."""
 
 from __future__ import annotations
 

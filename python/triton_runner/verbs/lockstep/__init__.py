@@ -1,1 +1,1 @@
-"""A case at several levels, value by value."""
+"""Runs a case at several levels, value by value; _kernel.lockstep does the work."""

@@ -1,4 +1,4 @@
-"""triton-runner lockstep: a case at several levels, value by value."""
+"""`triton-runner lockstep` runs a case at several levels, value by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb of the command line that maps lines between levels: map."""
+"""`triton-runner map` shows which lines of one level belong to a line of another."""
 
 from __future__ import annotations
 

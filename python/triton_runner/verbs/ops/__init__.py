@@ -1,1 +1,1 @@
-"""The ops of Triton's IR and the opcodes of PTX."""
+"""Lists the ops of Triton's IR and the opcodes of PTX."""

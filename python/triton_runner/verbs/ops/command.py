@@ -1,4 +1,4 @@
-"""triton-runner ops: the ops of Triton's IR and the opcodes of PTX."""
+"""`triton-runner ops` lists the ops of Triton's IR and the opcodes of PTX."""
 
 from __future__ import annotations
 

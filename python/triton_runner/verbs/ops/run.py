@@ -1,4 +1,4 @@
-"""The op table and the table of PTX opcodes as `triton-runner ops` lists them."""
+"""Makes the listings of the op table and of the table of PTX opcodes, for `triton-runner ops`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _without_row(name: str) -> dict:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name on the command line is a file of a kernel, and not a part of an op's name."""
+    """Returns whether a name on the command line is a file of a kernel, and not a part of an op's name."""
     return name.endswith(_FILES)
 
 
@@ -167,7 +167,7 @@ def lines(rows: list[dict]) -> list[str]:
 
 
 def _has(name: dict, version: tuple) -> bool:
-    """Whether the release prints this name."""
+    """Returns whether the release prints this name."""
     if name["since"] is None:
         return False
     until = name["until"]

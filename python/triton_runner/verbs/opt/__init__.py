@@ -1,1 +1,1 @@
-"""Passes of Triton on a text."""
+"""Runs passes of Triton on a text."""

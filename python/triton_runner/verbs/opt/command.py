@@ -1,4 +1,4 @@
-"""triton-runner opt: passes of Triton on a text."""
+"""`triton-runner opt` runs passes of Triton on a text."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""The passes of a compilation: what each changes, and how long it takes."""
+"""Shows the passes of a compilation: what each changes, and how long it takes. _kernel.compiling.passes
+records them."""

@@ -1,4 +1,5 @@
-"""The verbs of the command line about passes: passes, opt."""
+"""`triton-runner passes` shows the passes of a compilation, of a dump that was printed, and the time they
+take."""
 
 from __future__ import annotations
 

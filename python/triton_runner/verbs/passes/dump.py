@@ -1,8 +1,7 @@
-"""A dump that MLIR_ENABLE_DUMP=1 printed, taken apart: a file of MLIR_DUMP_PATH, or the stderr of a program.
+"""Takes apart a dump that MLIR_ENABLE_DUMP=1 printed: a file of MLIR_DUMP_PATH, or the stderr of a program.
 
 Triton prints the module before each pass. What a pass made is therefore what stands before the next one of
-the same kernel; after the last pass of a kernel nothing is printed.
-"""
+the same kernel; after the last pass of a kernel nothing is printed."""
 
 from __future__ import annotations
 

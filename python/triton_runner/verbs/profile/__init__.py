@@ -1,1 +1,1 @@
-"""Counts what a launch executes."""
+"""Shows what a launch executes and what bounds it; _kernel.cost counts it."""

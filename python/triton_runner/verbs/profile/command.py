@@ -1,4 +1,4 @@
-"""The command `profile`, which counts what launches execute in their machine code, and bounds their time."""
+"""`triton-runner profile` counts what launches execute in their machine code, and bounds their time."""
 
 from __future__ import annotations
 

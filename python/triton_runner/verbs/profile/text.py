@@ -1,4 +1,4 @@
-"""A profile in a terminal: what was executed, what bounds it, and the lines that it comes from."""
+"""Shows a profile in a terminal: what was executed, what bounds it, and the lines that it comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb of the command line that makes faults small: reduce."""
+"""`triton-runner reduce` makes a text small while its fault stays."""
 
 from __future__ import annotations
 

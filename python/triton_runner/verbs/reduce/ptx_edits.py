@@ -56,7 +56,7 @@ class _Body:
         self._unwritten = self.unwritten()
 
     def alone(self, instruction) -> bool:
-        """Whether its line holds nothing else."""
+        """Returns whether its line holds nothing else."""
         line = self.lines[instruction.line - 1]
         return (
             line.count(";") == 1

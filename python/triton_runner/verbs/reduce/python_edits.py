@@ -158,7 +158,7 @@ def _functions(tree) -> list:
 
 
 def _assignments(function) -> list:
-    """Those of one name, in the order of the text."""
+    """Returns the assignments to one name, in the order of the text."""
     edits = [
         node
         for node in ast.walk(function)

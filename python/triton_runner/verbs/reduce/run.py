@@ -1,4 +1,4 @@
-"""triton_runner.reduce: a text made small while its fault stays."""
+"""Implements triton_runner.reduce(): a text is made small while its fault stays."""
 
 from __future__ import annotations
 

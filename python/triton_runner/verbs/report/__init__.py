@@ -1,1 +1,1 @@
-"""A page that shows kernels at all levels."""
+"""Makes a page that shows kernels at all levels; _kernel.page draws it."""

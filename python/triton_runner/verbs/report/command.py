@@ -1,4 +1,4 @@
-"""The verb of the command line that writes a page of kernels: report."""
+"""`triton-runner report` writes a page of kernels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The kernels that a Python program launches, for the page. The program runs once on the device in force.
-Each kernel is then compiled again as it was launched, pass by pass."""
+"""Gathers the kernels that a Python program launches, for the page. The program runs once on the device in
+force. Each kernel is then compiled again as it was launched, pass by pass."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _tunings() -> list:
 
 
 def _is_chosen(kernel, tunings: list) -> bool:
-    """Whether a kernel is what autotuning chose, or was not tuned."""
+    """Returns whether a kernel is what autotuning chose, or was not tuned."""
     function = getattr(getattr(getattr(kernel, "src", None), "fn", None), "fn", None)
     tuner = next((tuner for tuner in tunings if tuner.base_fn is function), None)
     if tuner is None:

@@ -1,1 +1,1 @@
-"""Reports what kernels need of the GPU."""
+"""Reports what kernels need of the GPU; _kernel.compiling.resources reads it from the binary."""

@@ -1,4 +1,4 @@
-"""triton-runner resources: what kernels need of the GPU."""
+"""`triton-runner resources` shows what kernels need of the GPU."""
 
 from __future__ import annotations
 

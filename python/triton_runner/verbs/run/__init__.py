@@ -1,1 +1,1 @@
-"""A program, or a case."""
+"""Runs a program, or a case."""

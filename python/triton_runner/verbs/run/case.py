@@ -1,4 +1,4 @@
-"""triton-runner run with a case: its texts, or its Python by another release."""
+"""Runs a case: from its texts, or from its Python by another release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triton-runner run: a program, or a case."""
+"""`triton-runner run` runs a program (_pretend.running), or a case (case.py)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A text of one release, for another."""
+"""Translates a text of one release for another."""

@@ -1,4 +1,4 @@
-"""triton-runner translate: a text of one release, for another."""
+"""`triton-runner translate` rewrites a text of one release for another."""
 
 from __future__ import annotations
 

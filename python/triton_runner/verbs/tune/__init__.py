@@ -1,1 +1,2 @@
-"""Which configuration of a kernel is fast on a chip, by the replay of an SM: no GPU is needed."""
+"""Ranks configurations of a kernel by how fast they are on a chip, by the replay of an SM: no GPU is
+needed."""

@@ -1,4 +1,4 @@
-"""The command `tune`, which ranks configurations of kernels for a chip."""
+"""`triton-runner tune` ranks configurations of kernels for a chip."""
 
 from __future__ import annotations
 

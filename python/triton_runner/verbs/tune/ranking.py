@@ -1,8 +1,7 @@
 """Ranks the configurations of a launch on a chip: by the replay of an SM, but for those that cannot win.
 
 A configuration's bound, the least time by any resource, is known from three of its programs. In the order of
-their bounds each is replayed, until a bound is above the best time by more than that time's error.
-"""
+their bounds each is replayed, until a bound is above the best time by more than that time's error."""
 
 from __future__ import annotations
 
@@ -99,7 +98,7 @@ class Ranker:
         return Row(options, state, str(error).splitlines()[0])
 
     def _is_timed(self) -> bool:
-        """Whether a GPU of the chip's kind is there and may be used."""
+        """Returns whether a GPU of the chip's kind is there and may be used."""
         if self._device is None or devices.gpu() != "cuda":
             return False
         return gpu_driver.current_target() == f"cuda:{self.chip.capability}"

@@ -1,8 +1,7 @@
-"""The results of `tune`: the configurations of a launch by their estimated time on a chip, and how much
-slower than the best the choice is expected to be.
+"""Defines the results of `tune`: the configurations of a launch by their estimated time on a chip, and how
+much slower than the best the choice is expected to be.
 
-The JSON of these is a format of its own (SCHEMA).
-"""
+The JSON of these is a format of its own (SCHEMA)."""
 
 from __future__ import annotations
 
@@ -94,8 +93,8 @@ def ordered(rows: list[Row]) -> list[Row]:
 
 
 def regret_of(rows: list[Row], top: int) -> float:
-    """How much slower than the best the choice is on average, where each estimate is off by its own error,
-    independently of the others. top: of so many of the first a GPU will find the fastest."""
+    """Returns how much slower than the best the choice is on average, where each estimate is off by its own
+    error, independently of the others. top: of so many of the first a GPU will find the fastest."""
     rows = [row for row in rows if row.state == "estimated"]
     if len(rows) <= max(1, top):
         return 0.0
@@ -149,7 +148,7 @@ def _row(row: Row, timed: bool) -> list[str]:
 
 
 def _errors(one: Ranking) -> str:
-    """Which error the regret takes for the estimates."""
+    """Returns which error the regret takes for the estimates."""
     kinds = {row.kind: row.error for row in one.rows if row.state == "estimated"}
     measured = [f"{kind} {error:.0%}" for kind, error in kinds.items() if error is not None]
     unknown = [kind for kind, error in kinds.items() if error is None]

@@ -1,4 +1,5 @@
-"""triton_runner.autotune: Triton's, which with chip= ranks configurations by their estimated time first."""
+"""Implements triton_runner.autotune(): Triton's, which with chip= ranks configurations by their estimated
+time first."""
 
 from __future__ import annotations
 

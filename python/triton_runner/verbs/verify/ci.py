@@ -1,4 +1,5 @@
-"""The verdicts of verify() as what CI systems read: a check for each launch, an issue for each finding."""
+"""Turns the verdicts of verify() into what CI systems read: a check for each launch, an issue for each
+finding."""
 
 from __future__ import annotations
 

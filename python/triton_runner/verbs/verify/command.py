@@ -1,4 +1,4 @@
-"""The command `verify`, which judges launches."""
+"""`triton-runner verify` judges launches."""
 
 from __future__ import annotations
 

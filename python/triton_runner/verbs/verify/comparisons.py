@@ -1,11 +1,10 @@
-"""Which launches a program compares the results of: what is computed from what a launch wrote is followed
-through torch, up to where the program reads a value of it and checks that.
+"""Finds out which launches a program compares the results of: what is computed from what a launch wrote is
+followed through torch, up to where the program reads a value of it and checks that.
 
 A function mode of torch sees each call with tensors: what it gives depends on the launches that its tensors
 depend on. Where it gives a number, a truth value or an array, the program's text says what becomes of that
 (source_checks.py). A check that depends on it by a name counts once the program has come to it, so that the
-lines of the function that reads are followed up to there.
-"""
+lines of the function that reads are followed up to there."""
 
 from __future__ import annotations
 
@@ -153,7 +152,7 @@ class Comparisons:
         return False
 
     def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
-        """Whether what a frame does with a value is to hand it to its caller."""
+        """Returns whether what a frame does with a value is to hand it to its caller."""
         if use.check:
             self._compared(numbers, _shown(use.check, frame))
         elif use.names:
@@ -189,7 +188,8 @@ def _array(value):
 
 
 def _is_gradient(tensor, value) -> bool:
-    """Whether a value is the gradient of a tensor. To ask a tensor that is not a leaf for one warns."""
+    """Returns whether a value is the gradient of a tensor. To ask a tensor that is not a leaf for one
+    warns."""
     return (tensor.is_leaf or tensor.retains_grad) and tensor.grad is value
 
 
@@ -284,7 +284,7 @@ class _Lines:
 
 
 def _is_ahead(scope, statement, line: int) -> bool:
-    """Whether a frame at a line may still come to a statement."""
+    """Returns whether a frame at a line may still come to a statement."""
     return line <= statement.end_lineno or any(
         loop.lineno <= line <= loop.end_lineno for loop in scope.loops(statement)
     )

@@ -185,8 +185,8 @@ def _selected(read: Access, parts: list[tuple]) -> numpy.ndarray:
 
 
 def _is_before(read: Access, write: Access, carrying: set) -> bool:
-    """Whether a load is part of what a store writes: in loops around both in the same turn, or in one before
-    if the loop carries the value."""
+    """Returns whether a load is part of what a store writes: in loops around both in the same turn, or in one
+    before if the loop carries the value."""
     both = [one for one in _loops(read.op) if one in _loops(write.op)]
     turns = zip(both, read.turn, write.turn, strict=False)
     return all(mine == its or (loop in carrying and mine < its) for loop, mine, its in turns)
@@ -299,12 +299,12 @@ def _step(op) -> str:
 
 
 def _is_carried(op) -> bool:
-    """Whether an op adds to what a loop carries."""
+    """Returns whether an op adds to what a loop carries."""
     return any(one.op is None and one.block.parent.name in _LOOPS for one in op.operands)
 
 
 def _is_narrowing(op) -> bool:
-    """Whether what an op rounds to 16 bits becomes something wider or an integer again."""
+    """Returns whether what an op rounds to 16 bits becomes something wider or an integer again."""
     return any(
         other.name in ("arith.extf", "arith.fptosi", "arith.fptoui")
         for other in op.block.ops

@@ -219,7 +219,7 @@ class _Remembered:
 
     @property
     def copied(self) -> int:
-        """How many bytes its copies take."""
+        """Returns how many bytes its copies take."""
         return self._before.nbytes if self._before is not None else 0
 
     def before(self) -> Relaunch | None:
@@ -345,7 +345,7 @@ class _Remembered:
 
 
 def _is_difference(tensor, last: Difference) -> bool:
-    """Whether a tensor is what the two that were subtracted differ by."""
+    """Returns whether a tensor is what the two that were subtracted differ by."""
     if not hasattr(tensor, "untyped_storage") or tuple(tensor.shape) != last.got.shape:
         return False
     apart = numpy.abs(last.got - last.want)
@@ -380,7 +380,8 @@ def _reference(value, is_kept: bool):
 
 
 def _holds(tensor, values: numpy.ndarray, apart: float = 0.0) -> bool:
-    """Whether a tensor has these values, in the order of its shape. apart: how far they may be, relative."""
+    """Returns whether a tensor has these values, in the order of its shape. apart: how far they may be,
+    relative."""
     mine, values = _numbers_of(tensor).reshape(-1), values.reshape(-1)
     if not apart:
         return numpy.array_equal(mine, values, equal_nan=True)

@@ -31,7 +31,7 @@ def key(named) -> tuple:
 
 
 def shared(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    """Whether two spans of memory, from an address to before another, have a byte in common."""
+    """Returns whether two spans of memory, from an address to before another, have a byte in common."""
     return max(a[0], b[0]) < min(a[1], b[1])
 
 
@@ -41,7 +41,7 @@ def _strides(array) -> tuple:
 
 
 def _span(array, shape: tuple, strides: tuple) -> tuple[int, int]:
-    """From the address of the first element to that after the last one."""
+    """Returns the address of the first element and that after the last one."""
     size = array.element_size() if hasattr(array, "element_size") else array.itemsize
     unit = size if hasattr(array, "stride") else 1
     if 0 in shape:

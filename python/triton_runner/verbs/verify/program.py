@@ -1,5 +1,5 @@
-"""A program whose launches are judged while it runs: which of them (Selection), and the verdict on all
-(Judging)."""
+"""Judges the launches of a program while it runs: decides which of them (Selection), and gives the verdict on
+all (Judging)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Selection(launchers.Selection):
 
 
 def _is_timed() -> bool:
-    """Whether a tuner makes the launch."""
+    """Returns whether a tuner makes the launch."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name in _TUNERS.get(frame.f_globals.get("__name__"), ()):

@@ -1,8 +1,7 @@
-"""The reference for a launch's result: a function that does in torch or NumPy what the kernel does.
+"""Finds the reference for a launch's result: a function that does in torch or NumPy what the kernel does.
 
 def add(x_ptr, y_ptr, out_ptr):      # parameters of the kernel, as many of them as it needs
-    out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does
-"""
+    out_ptr[:] = x_ptr + y_ptr       # it writes into its arguments, as the kernel does"""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ class Expected:
         return self.reference.name
 
     def compares(self, written: list[str]) -> bool:
-        """Whether the kernel writes into nothing but what the reference takes too."""
+        """Returns whether the kernel writes into nothing but what the reference takes too."""
         self.reference.left_alone += [name for name in written if name not in self.arrays]
         is_compared = bool(written) and {*written} <= self.arrays.keys()
         self.reference.is_used |= is_compared

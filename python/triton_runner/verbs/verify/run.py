@@ -1,5 +1,5 @@
-"""The result of verify(): a verdict on one or several launches, as an object, as JSON and as a report. The
-last line of the report is the verdict, and the lines above it say why it is that one."""
+"""Implements triton_runner.verify(): a verdict on one or several launches, as an object, as JSON and as a
+report. The last line of the report is the verdict, and the lines above it say why it is that one."""
 
 from __future__ import annotations
 
@@ -59,13 +59,14 @@ class JudgedProgram:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended by itself with another status than 0."""
+        """Returns whether it ended by itself with another status than 0."""
         stopped = self.ended.how == "killed" and self.ended.message not in CRASHES
         return bool(self.ended.status) and self.ended.how not in ("interrupted", "uncompiled") and not stopped
 
     @property
     def is_expectation(self) -> bool:
-        """Whether it ended because of what it expects: by an assertion, or with a status that it chose."""
+        """Returns whether it ended because of what it expects: by an assertion, or with a status that it
+        chose."""
         return self.ended.how in ("exited", "left") or self.ended.error == "AssertionError"
 
     def why(self) -> list[str]:

@@ -80,7 +80,7 @@ def use_at(code, line: int) -> Use:
 
 
 def is_at(statement: ast.stmt, line: int) -> bool:
-    """Whether a line is one of a statement, and not only of statements inside of it."""
+    """Returns whether a line is one of a statement, and not only of statements inside of it."""
     body = getattr(statement, "body", None)
     last = max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno
     return statement.lineno <= line <= last
@@ -121,7 +121,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _is_caught(statement: ast.stmt, around: tuple) -> bool:
-    """Whether an `except` around a check lets the program go on when it fails."""
+    """Returns whether an `except` around a check lets the program go on when it fails."""
     path = (*around, statement)
     for outer, inner in itertools.pairwise(path):
         if isinstance(outer, ast.Try) and inner in outer.body:
@@ -130,7 +130,7 @@ def _is_caught(statement: ast.stmt, around: tuple) -> bool:
 
 
 def _ends(part: ast.AST) -> bool:
-    """Whether there is a check in a part of the text."""
+    """Returns whether there is a check in a part of the text."""
     return any(_check(one) for one in ast.walk(part) if isinstance(one, ast.stmt))
 
 
@@ -164,7 +164,7 @@ def _own(node: ast.AST) -> list[ast.AST]:
 
 
 def _mentions(node: ast.AST, names: set) -> bool:
-    """Whether an expression depends on the elements of what has one of these names."""
+    """Returns whether an expression depends on the elements of what has one of these names."""
     if isinstance(node, ast.Attribute) and node.attr in _METADATA:
         return False
     if (

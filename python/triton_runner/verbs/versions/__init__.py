@@ -1,1 +1,1 @@
-"""The releases of Triton that this machine has."""
+"""Lists, adds and removes the releases of Triton that this machine has; _pipeline.versions does the work."""

@@ -1,4 +1,4 @@
-"""triton-runner versions: the releases of Triton that this machine has."""
+"""`triton-runner versions` lists, adds and removes the releases of Triton that this machine has."""
 
 from __future__ import annotations
 

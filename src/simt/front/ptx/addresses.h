@@ -1,4 +1,5 @@
-// Addresses as the text writes them, [register + offset] or [variable + offset], as places.
+// address_place() makes a place of an address as the text writes it, [register + offset] or [variable +
+// offset].
 #pragma once
 #include "front/ptx/lower.h"
 #include "state/address.h"

@@ -1,4 +1,4 @@
-// Instructions on registers alone: ptx::find_alu has their functions, this gives them their places.
+// Lowers instructions on registers alone: ptx::find_alu has their functions, this gives them their places.
 #include <triton_runner/ptx/alu.h>
 
 #include "front/ptx/lower.h"

@@ -1,4 +1,5 @@
-// The families that the lowering of cp, st and red leads to.
+// Declares the families that the lowering of cp, st and red leads to: bulk copies, boxes, asynchronous
+// stores.
 #pragma once
 #include "front/ptx/lower.h"
 

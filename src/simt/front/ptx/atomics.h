@@ -1,4 +1,5 @@
-// The operations and types of atom, red and the reductions of copies.
+// Declares how the operations and types of atom, red and the reductions of copies are read from their
+// modifiers.
 #pragma once
 #include <triton_runner/ptx/module.h>
 

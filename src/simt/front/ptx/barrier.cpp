@@ -1,5 +1,5 @@
-// bar, barrier, barrier.cluster, fences, and instructions that only tell the hardware something. PTX
-// ISA 9.7.13.1 to 9.7.13.4, 9.7.13.13, 9.7.19.
+// Lowers bar, barrier, barrier.cluster, fences, and instructions that only tell the hardware something. PTX
+// ISA 9.7.13.1 to 9.7.13.4, 9.7.13.13, 9.7.19. mbarriers are in mbarrier.cpp.
 #include "ops/barrier.h"
 
 #include "front/ptx/lower.h"

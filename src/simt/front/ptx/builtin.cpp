@@ -1,5 +1,5 @@
-// Arguments come as .param variables of the call, in the thread's local memory. Each thread that is on makes
-// its call by itself, in order.
+// Runs calls of vprintf and __assertfail. Arguments come as .param variables of the call, in the thread's
+// local memory. Each thread that is on makes its call by itself, in order.
 #include "front/ptx/builtin.h"
 
 #include <cinttypes>

@@ -1,5 +1,5 @@
-// Functions that the CUDA runtime gives to every kernel: vprintf and __assertfail. CUDA C++ programming
-// guide, "Formatted output", "Assertion".
+// Declares the functions that the CUDA runtime gives to every kernel: vprintf and __assertfail. CUDA C++
+// programming guide, "Formatted output", "Assertion".
 #pragma once
 #include "front/ptx/lower.h"
 

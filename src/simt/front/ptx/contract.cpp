@@ -1,3 +1,4 @@
+// Implements ContractedCode: keeps the factors of products that are contracted until their sums come.
 #include "front/ptx/contract.h"
 
 #include <triton_runner/ptx/alu.h>

@@ -1,5 +1,5 @@
-// Products and sums that ptxas makes one instruction of, and divisions that it makes multiplications of
-// (triton_runner/ptx/contract.h), lowered as the instructions that run on a GPU.
+// ContractedCode lowers products and sums that ptxas makes one instruction of, and divisions that it makes
+// multiplications of (ptx/contract.h finds them), as the instructions that run on a GPU.
 #pragma once
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19.
+// Lowers bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp.
 #include "ops/control.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
   return true;
 }
 
-// Whether the call's arguments and results are of the sizes that the function has.
+// Returns whether the call's arguments and results are of the sizes that the function has.
 bool fits(const Lowering& l, const ptx::Function& f, std::span<const ptx::Operand> returns,
           std::span<const ptx::Operand> args) {
   auto same = [&](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual, bool results) {

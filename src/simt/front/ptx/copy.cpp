@@ -1,4 +1,5 @@
-// cp.async and its groups. PTX ISA 9.7.9.25.3, 9.7.13.15.17.
+// Lowers cp.async and its groups, and hands the other forms of cp to bulk.cpp and tma.cpp. PTX ISA
+// 9.7.9.25.3, 9.7.13.15.17.
 #include "async/copy.h"
 
 #include <algorithm>

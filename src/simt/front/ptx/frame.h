@@ -1,4 +1,4 @@
-// A function that is being lowered: the entry, or a callee in place of a call.
+// Declares a function that is being lowered: the entry, or a callee in place of a call.
 #pragma once
 #include <optional>
 #include <unordered_map>

@@ -1,3 +1,5 @@
+// Implements PtxListing: an instruction's line, opcode, numbers, registers and effects, read from the parsed
+// PTX.
 #include "front/ptx/listing.h"
 
 #include "front/ptx/origin.h"

@@ -1,4 +1,4 @@
-// Answers what the engine asks about PTX.
+// Answers what the engine asks of an instruction (code/source.h) from PTX.
 #pragma once
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace triton_runner::simt {
 
-// Whether an access is one that other threads are looked at by: volatile, relaxed, acquire, ...
+// Returns whether an access is one that other threads are looked at by: volatile, relaxed, acquire, ...
 bool is_strong(const ptx::Instruction& in);
 Source source_of(const ptx::Instruction& in);
 Exact exact_of(const ptx::Instruction& in);

@@ -1,4 +1,4 @@
-// simt::load: PTX as a Kernel.
+// simt::load() makes a Kernel of PTX.
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>

@@ -1,4 +1,5 @@
-// Places for registers, constants and variables, and the walk over a function's instructions.
+// Implements Lowering: places for registers, constants and variables, and the walk over a function's
+// instructions.
 #include "front/ptx/lower.h"
 
 #include <triton_runner/exec/tensor_map.h>

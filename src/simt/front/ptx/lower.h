@@ -1,5 +1,7 @@
-// From ptx::Function to Code: registers get places, calls are inlined, each opcode's lowering function
-// (lower_<handler> of opcodes.def) chooses what runs.
+// Lowers a ptx::Function to Code: registers get places, calls are inlined, and each opcode's lowering
+// function (lower_<handler> of opcodes.def) chooses what runs.
+//
+//   add.f32 %f3, %f1, %f2;     lower_alu (alu.cpp): d = place of %f3, a and b those of %f1 and %f2, one function over lanes
 #pragma once
 #include <algorithm>
 #include <map>

@@ -1,4 +1,5 @@
-// Operands of the instructions on matrices, and the families that one opcode's lowering leads to.
+// Declares what the lowerings of instructions on matrices share: their operands, and the families that one
+// opcode leads to.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,5 @@
-// ldmatrix, stmatrix, movmatrix, and operands of all instructions on matrices. PTX ISA 9.7.14.5.15 to 9.7.14.5.17.
+// Lowers ldmatrix, stmatrix, movmatrix, and the operands of all instructions on matrices. PTX ISA 9.7.14.5.15
+// to 9.7.14.5.17.
 #include "front/ptx/addresses.h"
 #include "front/ptx/matrices.h"
 

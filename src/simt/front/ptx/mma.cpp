@@ -1,5 +1,5 @@
-// mma.sync, and what products name: types, metadata of sparse matrices, scale factors of blocks. PTX ISA 9.7.14.3,
-// 9.7.14.5, 9.7.14.6.
+// Lowers mma.sync, and what products name: types, metadata of sparse matrices, scale factors of blocks. PTX
+// ISA 9.7.14.3, 9.7.14.5, 9.7.14.6.
 #include "matrix/mma.h"
 
 #include <triton_runner/base/look_up.h>

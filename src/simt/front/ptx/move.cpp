@@ -1,5 +1,5 @@
-// mov of what is not a register of its own (special registers, addresses), cvta, isspacep. PTX ISA 9.7.9.3,
-// 9.7.9.19, 9.7.9.20.
+// Lowers mov of what is not a register of its own (special registers, addresses), cvta, isspacep. PTX ISA
+// 9.7.9.3, 9.7.9.19, 9.7.9.20. mov between registers is in alu.cpp.
 #include "ops/move.h"
 
 #include <string>

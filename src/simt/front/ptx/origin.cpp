@@ -1,3 +1,4 @@
+// Implements parameter_of(): searches back from the address register through the instructions that write it.
 #include "front/ptx/origin.h"
 
 #include <set>

@@ -1,5 +1,5 @@
-// Which of the kernel's parameters an address was made from, found when a message wants it: back from the
-// address register through what writes it.
+// parameter_of() finds which of the kernel's parameters an address was made from, when a message wants to
+// name it.
 #pragma once
 #include <optional>
 

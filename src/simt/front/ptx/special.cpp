@@ -1,5 +1,5 @@
-// Three kinds of special registers: those that depend on the thread alone are filled in once, those of the
-// block and the clocks are read when an instruction wants them.
+// Gives special registers their values. There are three kinds: those that depend on the thread alone are
+// filled in once, those of the block and the clocks are read when an instruction wants them.
 #include "front/ptx/special.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-// Special registers, and addresses that only a launch or a block knows, as places in the register file.
+// Declares special registers, and addresses that only a launch or a block knows, as places in the register
+// file.
 #pragma once
 #include "front/ptx/lower.h"
 

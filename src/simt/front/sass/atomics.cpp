@@ -1,4 +1,5 @@
-// Read-modify-write of global and shared memory: PTX's atom, whose result nobody may read.
+// Lowers read-modify-write of global and shared memory as PTX's atom (without a result where nobody reads
+// it).
 #include "front/sass/lower.h"
 
 namespace triton_runner::simt {

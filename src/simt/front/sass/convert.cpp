@@ -1,4 +1,5 @@
-// Conversions, and the unit of approximated functions: lines of PTX, with the types that the suffixes name.
+// Lowers conversions, and the unit of approximated functions (MUFU), as lines of PTX with the types that the
+// suffixes name.
 #include <algorithm>
 
 #include <triton_runner/lanes/functions.h>

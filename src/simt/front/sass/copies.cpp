@@ -1,4 +1,5 @@
-// Copies that go on after their instruction: of threads (LDGSTS) and of the copy engine (UBLKCP, UTMALDG, UTMASTG, ...).
+// Lowers copies that go on after their instruction: of threads (LDGSTS) and of the copy engine (UBLKCP,
+// UTMALDG, UTMASTG, ...).
 //
 // The copy engine's operands are runs of uniform registers. [UR8] of a load: where it goes, its mbarrier, the coordinates;
 // of a store: where it comes from, the coordinates. A warp issues one, whichever of its threads are on.

@@ -1,4 +1,4 @@
-// Adds what code that counts has besides its own instructions (count.h).
+// Adds the instructions that code has when it counts, besides its own (check/count.h).
 //
 // Threads that come to the first instruction of a stretch execute all of it: no jump comes into it, and none but its last
 // instruction jumps, ends threads or waits for others. So one instruction in front of it counts for all.
@@ -12,7 +12,7 @@
 namespace triton_runner::simt {
 namespace {
 
-// Whether the threads that come after the instruction may be others than those that came to it.
+// Returns whether the threads that come after the instruction may be others than those that came to it.
 bool ends_stretch(const sass::Row& row) { return row.family == "flow" || row.does(ptx::Effect::kMeets); }
 
 CountAs count_as(const sass::Instruction& in, const sass::Row& row) {

@@ -1,4 +1,4 @@
-// f32: PTX has each of these, under another name.
+// Lowers instructions on f32: PTX has each of these, under another name. f16 and f64 are in halves.cpp.
 #include "front/sass/lower.h"
 
 namespace triton_runner::simt {

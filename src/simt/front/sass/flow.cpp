@@ -1,5 +1,5 @@
-// Jumps, calls, reconvergence. A region (BSSY) keeps, in its barrier register, which threads of the warp entered it
-// together; BSYNC waits for those of them that live and have not left it (BREAK).
+// Lowers jumps, calls, reconvergence. A region (BSSY) keeps, in its barrier register, which threads of the
+// warp entered it together; BSYNC waits for those of them that live and have not left it (BREAK).
 #include "front/ptx/builtin.h"
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"

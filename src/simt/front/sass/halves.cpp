@@ -1,4 +1,5 @@
-// Halves, two in a register, and f64 in pairs of registers: lines of PTX.
+// Lowers instructions on halves, two in a register, and on f64 in pairs of registers, as lines of PTX. f32 is
+// in floats.cpp.
 #include "front/sass/lower.h"
 
 namespace triton_runner::simt {

@@ -1,4 +1,4 @@
-// Does what machine code does that PTX has no line for: loops over threads.
+// Implements handlers.h: loops over threads that no line of PTX says.
 #include "front/sass/handlers.h"
 
 #include <bit>

@@ -1,4 +1,5 @@
-// Does what machine code does that PTX has no line for.
+// Declares the handlers of machine code for which PTX has no line: one run for a whole warp, constant banks,
+// the check of a division, pairs of registers, regions.
 #pragma once
 #include <triton_runner/lanes/sums.h>
 
@@ -41,7 +42,7 @@ constexpr BankPlaces bank_places(int capability) {
 }
 inline constexpr std::string_view kConstantMemory = "constant memory";  // bank 3 as a variable
 inline constexpr uint32_t kLeastBankBytes = 0x380;  // in front of parameters, where a cubin does not say it
-// Whether the bytes in front of the parameters are among these.
+// Returns whether the bytes in front of the parameters are among these.
 bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes);
 void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out);
 
@@ -56,7 +57,7 @@ struct ConstantBank {
 };
 void load_constant(Exec& x, const Operands& in, const ConstantBank& bank);
 
-// Those of the best instruction set.
+// Returns the handlers of the best instruction set.
 const SumHandlers& sums();
 
 // --- tensor memory ----------------------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+// Implements first_hazard(): asks sass::find_hazards, and words the first hazard with its line of PTX.
 #include "front/sass/hazard.h"
 
 #include <triton_runner/sass/hazards.h>

@@ -1,4 +1,5 @@
-// check="hazard": the first hazard of a kernel's machine code as a Trap, before anything runs.
+// first_hazard() gives, for check="hazard", the first hazard of a kernel's machine code as a Trap, before
+// anything runs.
 #pragma once
 #include <optional>
 #include <string>

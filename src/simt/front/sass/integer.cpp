@@ -1,4 +1,4 @@
-// Integers, logic, predicates; the uniform datapath's are the same on other registers.
+// Lowers integers, logic, predicates; the uniform datapath's are the same on other registers.
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"
 
@@ -291,7 +291,7 @@ bool lower_wide_setp(SassLowering& l) {
       {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
 }
 
-// Whether a selector takes each byte from its own place, of whichever operand.
+// Returns whether a selector takes each byte from its own place, of whichever operand.
 bool keeps_bytes(const sass::Operand& how) {
   if (how.kind != sass::OperandKind::kInteger) return false;
   for (int64_t i = 0; i < 4; ++i)
@@ -312,7 +312,7 @@ bool lower_prmt(SassLowering& l) {
   return l.ptx("prmt.b32 %r0, %r1, %r2, %r3", {l.result(0), a, c, l.word(2)});
 }
 
-// Those of one or two operands that PTX has too.
+// Lowers instructions of one or two operands that PTX has too.
 bool lower_plain(SassLowering& l, const std::string& mnemonic, size_t operands, size_t first = 1) {
   if (operands == 1) return l.ptx(mnemonic + " %r0, %r1", {l.result(0), l.word(first)});
   return l.ptx(mnemonic + " %r0, %r1, %r2", {l.result(0), l.word(first), l.word(first + 1)});

@@ -1,3 +1,5 @@
+// Implements SassListing: an instruction's line, opcode, registers and effects, read from the listing and the
+// table of opcodes.
 #include "front/sass/listing.h"
 
 namespace triton_runner::simt {

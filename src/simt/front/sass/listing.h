@@ -1,4 +1,4 @@
-// Machine code's answers to what the engine asks of an instruction (source.h).
+// Answers what the engine asks of an instruction (code/source.h) from machine code.
 #pragma once
 #include <triton_runner/sass/opcode.h>
 

@@ -1,4 +1,4 @@
-// simt::load_cubin: machine code as a Kernel.
+// simt::load_cubin() makes a Kernel of machine code.
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
 

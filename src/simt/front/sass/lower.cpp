@@ -1,4 +1,5 @@
-// The walk over a kernel's instructions: guards, uniform instructions, probes, stops and jumps.
+// Implements SassLowering: the walk over a kernel's instructions, with guards, uniform instructions, probes,
+// stops and jumps. Where operands lie is in places.cpp.
 #include "front/sass/lower.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
-// From machine code to Code: registers get places, each row's lowering function (lower_<family>) says what an instruction
-// does, mostly as lines of PTX.
+// Lowers machine code to Code: registers get places, and each row's lowering function (lower_<family>)
+// chooses what an instruction does, mostly as lines of PTX (ptx_line.cpp).
+//
+//   FADD R2, R3, -R4     lower_floats (floats.cpp): add.f32 of the places of R2, R3 and R4, the last one negated
 #pragma once
 #include <initializer_list>
 #include <map>
@@ -105,7 +107,7 @@ class SassLowering : public Emitter {
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool error(std::string message, std::vector<std::string> notes = {});
-  // Whether such instructions have their groups counted by scoreboard `barrier`.
+  // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
   // Instr `at` gets the Instr at that address as its data.
   void jump_to(uint32_t at, uint64_t address);

@@ -1,4 +1,6 @@
-// Matrices of warps: LDSM, STSM, MOVM, and products. Fragments are those of PTX's mma.sync, in neighbouring registers.
+// Lowers matrices of warps: LDSM, STSM, MOVM, and products. Fragments are those of PTX's mma.sync, in
+// neighbouring registers. Products of warp groups are in warpgroups.cpp, those of tensor memory in
+// tensors.cpp.
 #include "front/sass/lower.h"
 
 #include <algorithm>

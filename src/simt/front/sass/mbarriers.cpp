@@ -1,5 +1,6 @@
-// mbarriers, proxies. The 64 bits of an mbarrier that machine code writes and reads: from bit 1 on
-// minus the arrivals of a phase, from bit 43 on minus those that are missing, 20 bits each; bit 63 is the phase's parity.
+// Lowers mbarriers and proxy fences. The 64 bits of an mbarrier that machine code writes and reads hold from
+// bit 1 on minus the arrivals of a phase, from bit 43 on minus those that are missing, 20 bits each; bit 63
+// is the phase's parity.
 #include "front/sass/lower.h"
 
 namespace triton_runner::simt {

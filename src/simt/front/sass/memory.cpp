@@ -1,4 +1,5 @@
-// Loads and stores of global, shared and local memory: the engine's own, with the registers that the machine code names.
+// Lowers loads and stores of global, shared and local memory: the engine's own, with the registers that the
+// machine code names.
 #include "ops/memory.h"
 
 #include "front/sass/lower.h"
@@ -35,7 +36,7 @@ bool lower_access(SassLowering& l) {
   return l.emit(access_handler(a, write), {.a = place}, a);
 }
 
-// Whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
+// Returns whether a generic address is in a space. The register that is written, too, was seen as RZ alone.
 bool lower_space_query(SassLowering& l) {
   const sass::Operand& where = *l.slot(2);
   const char* space = l.has("G")   ? "global"

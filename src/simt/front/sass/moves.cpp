@@ -1,4 +1,4 @@
-// Moves between registers, constants, special registers and predicates.
+// Lowers moves between registers, constants, special registers and predicates.
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"
 

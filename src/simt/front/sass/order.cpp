@@ -1,3 +1,5 @@
+// Implements lowering_order(): moves instructions past products of matrices where none of both touches what
+// the other does.
 #include "front/sass/order.h"
 
 #include <triton_runner/sass/registers.h>
@@ -62,7 +64,7 @@ Facts facts_of(const sass::Module& module, const sass::Instruction& in) {
 
 class Group {
  public:
-  // Whether the instruction found a place before the group, in it or after it.
+  // Returns whether the instruction found a place before the group, in it or after it.
   bool take(uint32_t index, const Facts& x) {
     const bool is_free_of_later = !meets(x, later_reads_, later_writes_);
     if (x.is_product && is_free_of_later) {

@@ -1,4 +1,4 @@
-// The order in which a function's instructions are lowered.
+// lowering_order() gives the order in which a function's instructions are lowered.
 #pragma once
 #include <cstdint>
 #include <set>

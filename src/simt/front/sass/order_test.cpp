@@ -1,4 +1,4 @@
-// Tests what moves past products of matrices, and what must not.
+// Tests which instructions move past products of matrices, and which must not.
 #include "front/sass/order.h"
 
 #include "test.h"

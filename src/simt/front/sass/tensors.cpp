@@ -1,7 +1,8 @@
-// Tensor memory of sm_100: its allocation, loads and stores, copies, products, commits. As the PTX front end lowers tcgen05.
+// Lowers tensor memory of sm_100 as the PTX front end lowers tcgen05: its allocation, loads and stores,
+// copies, products, commits.
 //
-// tmem[UR4+0x10] is an address of 32 bits, gdesc[UR4] a descriptor of 64, idesc[UR5] the instruction descriptor, which alone says
-// whether A is sparse and whether f16 or tf32 is multiplied.
+// tmem[UR4+0x10] is an address of 32 bits, gdesc[UR4] a descriptor of 64, idesc[UR5] the instruction
+// descriptor, which alone says whether A is sparse and whether f16 or tf32 is multiplied.
 #include "matrix/tcgen05.h"
 
 #include <algorithm>

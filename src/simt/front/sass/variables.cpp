@@ -1,4 +1,5 @@
-// Global variables of a cubin, and the addresses of variables and functions that its constant banks and variables hold.
+// Places the global variables of a cubin, and the addresses of variables and functions that its constant
+// banks and variables hold.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Does what threads of a warp and of a block do together. Machine code names no members: those that are on take
-// part, and WARPSYNC and BSYNC before it have brought them together.
+// Lowers what threads of a warp and of a block do together. Machine code names no members: those that are on
+// take part, and WARPSYNC and BSYNC before it have brought them together.
 #include "ops/warp.h"
 
 #include "front/sass/lower.h"

@@ -1,5 +1,5 @@
-// Products of warp groups. gdesc[UR8] are four registers: the descriptor of A (nothing where A is in registers), that of B,
-// as PTX has them. gsb0 commits what was issued so far as a group.
+// Lowers products of warp groups. gdesc[UR8] are four registers: the descriptor of A (nothing where A is in
+// registers), that of B, as PTX has them. gsb0 commits the products that were issued so far as a group.
 #include "front/sass/lower.h"
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-"""The adapter: reads requests, has each answered by the handler of its row, and drives a Session.
+"""Adapter reads requests, has each answered by the handler of its row, and drives a Session.
 
 Commands that go on (continue, next, stepBack, ...) are answered at once and run on a thread of their own, so
-that pause and disconnect are read meanwhile; what the launch comes to is an event.
-"""
+that pause and disconnect are read meanwhile; what the launch comes to is an event."""
 
 from __future__ import annotations
 

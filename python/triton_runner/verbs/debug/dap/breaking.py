@@ -1,4 +1,5 @@
-"""Requests that say where to stop: lines, functions, instructions, values that change, what checks report."""
+"""Answers requests that say where to stop: lines, functions, instructions, values that change, what checks
+report. What was set is kept in points.py."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def _set(adapter, name: tuple, points: list[Point]) -> dict:
 
 
 def data_info(adapter, arguments) -> dict:
-    """Whether a value can be watched, and under which name."""
+    """Returns whether a value can be watched, and under which name."""
     name = arguments.text("name")
     parent = arguments.number("variablesReference", 0)
     what = adapter.variables[parent].name_of(name) if parent else name
@@ -89,7 +90,8 @@ def _memory(arguments, name: str) -> str:
 
 
 def exception(adapter, arguments) -> dict:
-    """Which checks look, and whether a trap stops. Checks are those of the whole run of the program."""
+    """Returns which checks look, and whether a trap stops. Checks are those of the whole run of the
+    program."""
     filters = arguments.texts("filters")
     unknown = [name for name in filters if name not in ("trap", *CHECKS)]
     if unknown:

@@ -1,10 +1,9 @@
-"""The console of an editor: the commands of the terminal, and Python.
+"""Answers what is typed in an editor's console: the commands of the terminal, and Python.
 
 print acc[3, :]         a command
 acc[3, :].max()         Python, since no command is called so
 !x                      Python, where a command is
-acc[3] = 0              a change
-"""
+acc[3] = 0              a change"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Events:
     # ---- on the thread that drives
 
     def is_shown(self, happened: Stopped | Exited) -> bool:
-        """Whether the client hears of it; if not, the session goes on."""
+        """Returns whether the client hears of it; if not, the session goes on."""
         if isinstance(happened, Exited):
             return True
         if happened.reason == "interrupt":
@@ -113,7 +113,7 @@ class Events:
         return key[3], key[4:]
 
     def threads(self) -> list[dict]:
-        """Those that have stood in this program of the grid."""
+        """Returns the threads that have stood in this program of the grid."""
         if stopped := self._adapter.stopped:
             self.thread_of(stopped)
         rows = [{"id": number, "name": _name(key)} for key, number in self._threads.items()]

@@ -1,8 +1,7 @@
-"""The process that the editor talks to.
+"""Guard is the process that the editor talks to.
 
 The adapter and the program that it debugs are a process below it. The guard tells the editor what the process
-prints and how it dies, so that no program can break the protocol, and ends it when the editor goes.
-"""
+prints and how it dies, so that no program can break the protocol, and ends it when the editor goes."""
 
 from __future__ import annotations
 

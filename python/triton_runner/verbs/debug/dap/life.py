@@ -1,4 +1,4 @@
-"""Requests of the beginning and the end: launch, configurationDone, terminate, disconnect."""
+"""Answers requests of the beginning and the end: launch, configurationDone, terminate, disconnect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests about what stands: threads, frames, scopes, variables, expressions."""
+"""Answers requests about what stands: threads, frames, scopes, variables, expressions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The breakpoints that an editor has set, of all kinds, and what they are in the session.
+"""Keeps the breakpoints that an editor has set, of all kinds, and what they are in the session.
 
 An editor replaces all breakpoints of a file or of a kind at once. Those that stay the same keep their number
-and their hits. They may be set before there is a session, and while a launch runs.
-"""
+and their hits. They may be set before there is a session, and while a launch runs."""
 
 from __future__ import annotations
 
@@ -109,7 +108,7 @@ class Points:
                     point.why = error.sentence
 
     def _stops(self, point: Point, state, hits: int) -> bool:
-        """Whether a hit stops, asked on the thread of the launch. A log point writes its line."""
+        """Returns whether a hit stops, asked on the thread of the launch. A log point writes its line."""
         if point.every and hits % point.every:
             return False
         if point.message:
@@ -136,7 +135,8 @@ class Points:
         return out
 
     def changed(self, session, line) -> list[dict]:
-        """Those that have a place now, or another one, since the editor last heard of them."""
+        """Returns the breakpoints that have a place now, or another one, since the editor last heard of
+        them."""
         return [
             self.described(point, session, line)
             for point in self

@@ -1,5 +1,5 @@
-"""The requests that are answered. A row is a request: its handler, what has to be there before it, and the
-capability that it is; `initialize` tells the editor what the rows say."""
+"""Lists the requests that are answered. A row is a request: its handler, what has to be there before it, and
+the capability that it is; `initialize` tells the editor what the rows say."""
 
 from __future__ import annotations
 

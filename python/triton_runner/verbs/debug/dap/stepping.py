@@ -1,4 +1,4 @@
-"""Requests that go on, or back. Each is answered at once; where the launch stops next is an event."""
+"""Answers requests that go on, or back. Each is answered at once; where the launch stops next is an event."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The texts of levels, their lines as instructions, and memory: sources without a file, disassembly, bytes.
+"""Shows an editor the texts of levels, their lines as instructions, and memory: sources without a file,
+disassembly, bytes.
 
-An instruction is a place of the launch, and its number is its address.
-"""
+An instruction is a place of the launch, and its number is its address."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Messages of the Debug Adapter Protocol as bytes: a header with Content-Length, an empty line, JSON.
+"""Reads and writes messages of the Debug Adapter Protocol as bytes: a header with Content-Length, an empty
+line, JSON.
 
 Bytes that are not a message are reported as such, and reading goes on at the next header: a client that sends
-nonsense gets an answer to each piece of it.
-"""
+nonsense gets an answer to each piece of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Decoder:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no message has begun."""
+        """Returns whether no message has begun."""
         return not self._held
 
     def feed(self, data: bytes) -> list:

@@ -1,8 +1,7 @@
-"""Values as an editor shows them: a line of text, and children that it asks for page by page.
+"""Shows values as an editor does: a line of text, and children that it asks for page by page.
 
 A reference is the number of something with children; it is valid until the launch goes on. An array has named
-children, its statistics, and indexed ones along its first axis.
-"""
+children, its statistics, and indexed ones along its first axis."""
 
 from __future__ import annotations
 

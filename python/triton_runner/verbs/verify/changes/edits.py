@@ -1,9 +1,8 @@
-"""Small changes of a kernel's TTIR, each of which a person could have made at a line: another operator,
-comparison, constant or value, a factor or a term more or less.
+"""Lists small changes of a kernel's TTIR, each of which a person could have made at a line: another operator,
+comparison, constant or value, a factor or a term more or less. making.py makes them.
 
 Triton takes out what no result depends on: what a program computes and forgets to use stands only in the
-TTIR of its front end, for which of_unused() is.
-"""
+TTIR of its front end, for which of_unused() is."""
 
 from __future__ import annotations
 
@@ -130,7 +129,7 @@ def _joined(kind: int, at: Reached, number: int, names, value, text: str, ops: t
 
 
 def _is_unused(value, used: set) -> bool:
-    """Whether no result of the kernel depends on a value of it."""
+    """Returns whether no result of the kernel depends on a value of it."""
     if value.op is None:
         return not any(user in used for user, _ in value.uses)
     return value.op not in used and numbers.value_of(value.op) is None
@@ -170,7 +169,7 @@ def _tokens(slice_: Slice, at: Reached) -> Iterator[Edit]:
 
 
 def _is_rounded(value, like) -> bool:
-    """Whether a value is one of the type of another, rounded."""
+    """Returns whether a value is one of the type of another, rounded."""
     op = value.op
     return op is not None and op.name == "arith.truncf" and op.operands[0].type == like.type
 

@@ -1,4 +1,4 @@
-"""Numbers as constants of the IR hold them, and as people write them."""
+"""Converts numbers between constants of the IR and what people write."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def simpler(number: float) -> list[float]:
 
 
 def length(number: float) -> int:
-    """How many digits a number takes, or what is divided by it."""
+    """Returns how many digits a number takes, or what is divided by it."""
     if isinstance(number, int) or not math.isfinite(number):
         return 1
     digits = [

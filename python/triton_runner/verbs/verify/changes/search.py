@@ -67,7 +67,7 @@ class Goal:
         return float(numpy.median(apart)) if apart.size else 0.0
 
     def apart(self, values: numpy.ndarray) -> float:
-        """How far values are from what they should be, beside the largest of them."""
+        """Returns how far values are from what they should be, beside the largest of them."""
         there = numpy.isfinite(self.want)
         size = numpy.abs(self.want[there]).max(initial=0.0) or 1.0
         return float(numpy.abs((values - self.want)[there]).max(initial=0.0)) / size
@@ -158,7 +158,7 @@ class Search:
         self._launch, self._goals = whole
 
     def _holds(self, edit: edits.Edit, number: float | None) -> bool:
-        """Whether a change does it in the whole launch too."""
+        """Returns whether a change does it in the whole launch too."""
         if self._whole is None:
             return True
         one = self._launch, self._goals
@@ -342,7 +342,7 @@ def _ratios(goal: Goal, values: numpy.ndarray) -> tuple:
 
 
 def _is_same(values: numpy.ndarray, goal: Goal) -> bool:
-    """Whether a run left what the program compared."""
+    """Returns whether a run left what the program compared."""
     if goal.got is None:
         return True
     size = numpy.abs(goal.got[numpy.isfinite(goal.got)]).max(initial=0.0)

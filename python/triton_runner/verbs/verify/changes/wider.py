@@ -18,7 +18,7 @@ def is_narrow(value) -> bool:
 
 
 def computed(op) -> bool:
-    """Whether an op gives its result the type of its operands, and can have another."""
+    """Returns whether an op gives its result the type of its operands, and can have another."""
     if op.name in ("arith.constant", "tt.dot", *_MOVES, *_REGIONS):
         return True
     is_kept = not op.results or any(one.type == op.results[0].type for one in op.operands)
@@ -66,7 +66,7 @@ def _of(op) -> list:
 
 
 def can_be(values: list) -> bool:
-    """Whether these values can be widened: no parameter is among them, and something computes."""
+    """Returns whether these values can be widened: no parameter is among them, and something computes."""
     ops = [one.op for one in values if one.op is not None]
     is_argument = any(one.op is None and one.block.parent.name == "tt.func" for one in values)
     return (
@@ -93,7 +93,7 @@ def widen(value) -> None:
 
 
 def _takes(user, number: int) -> bool:
-    """Whether a user of a value becomes wide with it."""
+    """Returns whether a user of a value becomes wide with it."""
     if user.name == "tt.dot":
         return number == 2
     return computed(user) or user.name in CARRYING or user.name.endswith((".yield", ".return", ".condition"))

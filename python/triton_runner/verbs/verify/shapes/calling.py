@@ -1,4 +1,5 @@
-"""One call of the function with the arguments of a case: what came of it, compared with the reference."""
+"""Calls the function once with the arguments of a case, and compares what came of it with the reference
+(compared.py)."""
 
 from __future__ import annotations
 
@@ -293,7 +294,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _is_in_launch(error: BaseException) -> bool:
-    """Whether it comes out of Triton or of this package."""
+    """Returns whether it comes out of Triton or of this package."""
     frames = traceback.extract_tb(error.__traceback__)
     folders = package_folders()
     return any(frame.filename.startswith(folders) and frame.name == "run" for frame in frames)

@@ -1,8 +1,7 @@
-"""The calls of a function that a program makes while it runs: what each argument was.
+"""Records the calls of a function that a program makes while it runs: what each argument was.
 
 Python tells a profiler of each function that is entered, so that a call is seen whoever makes it, under
-whatever name, and nothing is put in the function's place.
-"""
+whatever name, and nothing is put in the function's place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which calls are tried, and in which order: a fixed one, so that a smaller budget is the beginning of a
-larger one. Families take turns; each varies one thing of the usual call, and the last ones vary all."""
+"""Lists the calls that are tried, in a fixed order, so that a smaller budget is the beginning of a larger
+one. Families take turns; each varies one thing of the usual call, and the last ones vary all."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _of_form(domain: Domain, form: int, families, seed: int, tried: Tried, is_an
 
 
 def _is_long(domain: Domain, name: str) -> bool:
-    """Whether a size is of vectors alone, which may be long at little cost."""
+    """Returns whether a size is of vectors alone, which may be long at little cost."""
     having = [
         one for one in domain.tensors().values() if any(name in expression(d).figures for d in one.dims)
     ]

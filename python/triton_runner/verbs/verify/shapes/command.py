@@ -1,4 +1,4 @@
-"""`verify --shapes`: its options, and what it prints."""
+"""Adds `verify --shapes`: its options, and what it prints."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shapes_options(command):
 
 
 def is_asked(program: str, options: dict) -> bool:
-    """Whether a function is to be judged. Refuses options of --shapes without it."""
+    """Returns whether a function is to be judged. Refuses options of --shapes without it."""
     if options["shapes"]:
         return True
     plain = {"cases": 60, "reference": options["reference"]}

@@ -1,10 +1,9 @@
-"""Whether what a function gave is what its reference gives.
+"""Decides whether what a function gave is what its reference gives.
 
 The one table of tolerances decides, by the coarsest type of arguments and results. What is beyond it is
 right all the same where it is as near to what the reference computes in f64 as the reference itself, or
 where roundings in another order move it as far: the noise that `verify` measures. The latter excuses no
-kernel that adds in 16 bits.
-"""
+kernel that adds in 16 bits."""
 
 from __future__ import annotations
 
@@ -140,7 +139,7 @@ def _coarse(path: str, want, got, opinions: Opinions) -> Different | None:
 
 
 def _as_near(path: str, want, got, kind: str, opinions: Opinions) -> numpy.ndarray:
-    """Which elements are as near to the reference in f64 as the reference is."""
+    """Returns which elements are as near to the reference in f64 as the reference is."""
     exact = (opinions.exact() or {}).get(path)
     if exact is None or exact.shape != want.shape or not _is_float(kind_of(want.dtype)):
         return numpy.zeros(want.shape, bool)
@@ -155,8 +154,8 @@ def _as_near(path: str, want, got, kind: str, opinions: Opinions) -> numpy.ndarr
 
 
 def _as_moved(path: str, want, got, beyond, opinions: Opinions) -> numpy.ndarray:
-    """Which elements differ as far as roundings move them. A function whose decisions roundings change may
-    decide a few otherwise than its reference."""
+    """Returns which elements differ as far as roundings move them. A function whose decisions roundings
+    change may decide a few otherwise than its reference."""
     moved = [run[path] for run in opinions.moved() if path in run and run[path].shape == got.shape]
     if not moved:
         return numpy.zeros(want.shape, bool)

@@ -60,7 +60,7 @@ def together(first: dict, second: dict) -> dict:
 
 
 def is_words(text) -> bool:
-    """Whether a text has words about a tensor and does not say its sizes."""
+    """Returns whether a text has words about a tensor and does not say its sizes."""
     rest = _BETWEEN.sub("", text).split() if isinstance(text, str) else []
     return isinstance(text, str) and bool(text.strip()) and all(word in _WORDS for word in rest)
 

@@ -1,5 +1,8 @@
-"""The domain of a function: its arguments, whose sizes are expressions of named sizes. Declarations and calls
-that a program made are both read into this form, and cases are drawn from it."""
+"""Domain is what a function takes: its arguments, whose sizes are expressions of named sizes. Declarations
+(declared.py) and calls that a program made (generalised.py) are both read into this form, and cases are drawn
+from it.
+
+    f(x, n) was called with x of [64, 128] and n = 128:   sizes M and N; x is [M, N], n is N"""
 
 from __future__ import annotations
 
@@ -102,7 +105,7 @@ class Tensor:
         return tuple(int(size_of(dim, sizes)) for dim in self.dims)
 
     def fits(self, sizes: dict) -> bool:
-        """Whether no dimension is negative, and integers have numbers to be."""
+        """Returns whether no dimension is negative, and integers have numbers to be."""
         shape, values = self.shape(sizes), self.values
         if self.dtypes[0][0] in "iu" and values.high is not None and math.prod(shape) > 0:
             low, high = (size_of(bound, sizes) for bound in (values.low, values.high))
@@ -200,7 +203,7 @@ class Domain:
 
     @property
     def declared(self) -> bool:
-        """Whether somebody said in which range each size is that varies."""
+        """Returns whether somebody said in which range each size is that varies."""
         return all(size.declared or len(size.only) == 1 for size in self.sizes.values())
 
     def tensors(self) -> dict[str, Tensor]:
@@ -212,7 +215,7 @@ class Domain:
         return max((math.prod(one.shape(sizes)) for one in self.tensors().values()), default=0)
 
     def fits(self, sizes: dict) -> bool:
-        """Whether all sizes are in their ranges, and no dimension is negative."""
+        """Returns whether all sizes are in their ranges, and no dimension is negative."""
         if not all(self.sizes[name].takes(value) for name, value in sizes.items()):
             return False
         try:

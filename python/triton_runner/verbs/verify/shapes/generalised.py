@@ -1,10 +1,9 @@
-"""Domains out of calls: dimensions and numbers that were equal in every call are one size.
+"""Makes domains out of calls: dimensions and numbers that were equal in every call are one size.
 
 Properties that may depend on something that the calls do not show stay as they were: dimensions of 1, which
 broadcast; offsets, whose contents say where things lie; integers that could be indices stay below the
 smallest dimension that was above all of them, and all different where they were (a scatter by a permutation
-is no race).
-"""
+is no race)."""
 
 from __future__ import annotations
 

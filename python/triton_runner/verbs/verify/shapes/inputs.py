@@ -1,8 +1,7 @@
-"""The arguments of a case, made anew each time: same seed, same elements, whatever else the case varies.
+"""Makes the arguments of a case, anew each time: same seed, same elements, whatever else the case varies.
 
 Memory between the elements of a tensor with strides of its own holds NaN, so that a function that takes it
-for contiguous gives something visibly wrong.
-"""
+for contiguous gives something visibly wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The launches of a call, seen while they run: each with the checks at the level of its entry, and one of
-each compiled kernel judged as `verify` does. Configurations of autotuners are chosen by the case."""
+"""Sees the launches of a call while they run: each has the checks at the level of its entry, and one of each
+compiled kernel is judged as `verify` does. Configurations of autotuners are chosen by the case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a tensor lies in memory: the layouts that are tried, by the words of a case, and what each makes.
+"""Lays a tensor out in memory: the layouts that are tried, by the words of a case, and what each makes.
 
     offset              its storage begins 64 elements before its first one
     misaligned          its address is no multiple of 16
@@ -8,8 +8,7 @@
     expanded(0)         one element for all of dimension 0: y.expand(n, -1)
 
 Which ones a tensor may have is told for its shape, in the order in which they are tried: each of these words
-once, then the other dimensions.
-"""
+once, then the other dimensions."""
 
 from __future__ import annotations
 

@@ -196,7 +196,8 @@ class _Dependence:
         return of if len(of) <= _MOST_ELEMENTS else []
 
     def _depends(self, path: str, number: int) -> tuple[bool, bool]:
-        """Whether (the function's, the reference's) element is another one where that of an argument is."""
+        """Returns whether (the function's, the reference's) element is another one where that of an argument
+        is."""
         moved = [False, False]
         for change in (lambda old: 2 * abs(old) + 3, lambda old: -2 * abs(old) - 5):
             calls = (

@@ -1,5 +1,5 @@
-"""A call that ended, and which results of two calls are the same thing: a function may return what its
-reference writes to an argument, or write to its arguments what the reference returns."""
+"""Ran is a call that ended. Here is also decided which results of two calls are the same thing: a function
+may return what its reference writes to an argument, or write to its arguments what the reference returns."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def perform(function, made: inputs.Made) -> Ran:
 
 
 def paired(want: Ran, got: Ran, inout, tried: Tried) -> list[tuple[str, str]] | str:
-    """Which of `everything` is to be equal: (path of the reference's, path of the function's); a text where
-    the numbers of results do not fit. inout: arguments that the function is meant to write to; tried: what
-    earlier calls wrote counts too, as what is written may be what was there."""
+    """Returns which of `everything` is to be equal: (path of the reference's, path of the function's); a text
+    where the numbers of results do not fit. inout: arguments that the function is meant to write to; tried:
+    what earlier calls wrote counts too, as what is written may be what was there."""
     theirs = [path for path in want.after if path in want.written or path in tried.written_by_reference]
     ours = [path for path in got.after if path in got.written or path in tried.written]
     if not want.returns and not got.returns:

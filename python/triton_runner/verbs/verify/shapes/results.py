@@ -1,4 +1,4 @@
-"""The results of `verify --shapes`, of which its JSON is made (SCHEMA, doc/reference/shapes.md)."""
+"""Defines the results of `verify --shapes`, of which its JSON is made (SCHEMA, doc/reference/shapes.md)."""
 
 from __future__ import annotations
 

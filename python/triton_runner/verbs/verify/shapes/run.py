@@ -1,8 +1,8 @@
-"""`verify --shapes`: is a function right for other sizes, strides, types and values than it was tried with?
+"""Runs `verify --shapes`: is a function right for other sizes, strides, types and values than it was tried
+with?
 
 It runs the program once and looks at the calls of the function, calls it in other ways, and makes the call
-that shows a fault as small as it gets.
-"""
+that shows a fault as small as it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that shows a fault, made smaller as long as it shows it: first what it varies beside sizes, then the
+"""Makes a call that shows a fault smaller as long as it shows it: first what it varies beside sizes, then the
 sizes, each to the smallest that is tried."""
 
 from __future__ import annotations
