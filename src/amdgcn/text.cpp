@@ -6,6 +6,7 @@
 #include <list>
 #include <set>
 
+#include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/base/try.h>
@@ -401,6 +402,23 @@ int64_t Instruction::number_at(std::string_view modifier, size_t k, int64_t othe
   }
   int64_t out = 0;
   return read_integer(trimmed(list.substr(0, list.find(','))), &out) ? out : otherwise;
+}
+
+std::string register_name(uint32_t code) {
+  const uint32_t index = index_of(code);
+  if (is_scalar(code))
+    for (const Named& n : kNamed)
+      if (n.index == index && n.count == 1) return std::string(n.name);
+  static constexpr char kLetters[] = "vas";
+  return kLetters[static_cast<size_t>(kind_of(code))] + std::to_string(index);
+}
+
+std::vector<uint32_t> registers_named(std::string_view name) {
+  Operand o;
+  std::vector<uint32_t> out;
+  if (read_register(name, o))
+    for (uint32_t k = 0; k < o.count; ++k) out.push_back(register_code(o.kind, o.index + k));
+  return out;
 }
 
 base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string filename) {

@@ -106,7 +106,8 @@ class Machine:
         held = getattr(self._debugger, name)
         if held is None and self.has_values:
             raise fail(
-                f"level {self._places.level} has no threads to show", "--level ptx and --level cubin have"
+                f"level {self._places.level} has no threads to show",
+                "--level ptx, --level cubin and --level amdgcn have",
             )
         if held is None:
             raise fail("the block has allocated no tensor memory")

@@ -496,7 +496,7 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin". By default it is the level of a kernel's file, or else the first level of a launch.
+      "cubin", "amdgcn". By default it is the level of a kernel's file, or else the first level of a launch.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
     - `check`: as for using(); the launch also stops at what a check reports.
     """

@@ -64,7 +64,7 @@ class MachineCommands:
         return self._answer({"first": first, "type": kind, "value": array.tolist()}, lines)
 
     def do_registers(self, rest: str):
-        """registers [PREFIX]: shows all registers over all lanes, a line each (ptx, cubin)"""
+        """registers [PREFIX]: shows all registers over all lanes, a line each (ptx, cubin, amdgcn)"""
         held = self.session.state.registers(rest)
         self._registers(held, [show.register(*one) for one in held])
 

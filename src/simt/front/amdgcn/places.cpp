@@ -11,26 +11,26 @@
 namespace triton_runner::simt {
 
 using amdgcn::Operand;
-using amdgcn::OperandKind;
 using amdgcn::Slot;
 
 uint32_t AmdLowering::scalar(uint32_t index) {
   if (index == amdgcn::kNull) return constant(0, 4);
-  auto [it, is_new] = registers_.try_emplace({static_cast<int>(OperandKind::kScalar), index}, 0);
+  auto [it, is_new] = registers_.try_emplace({static_cast<int>(amdgcn::OperandKind::kScalar), index}, 0);
   if (is_new) it->second = temporary(4);
   return it->second;
 }
 
 uint32_t AmdLowering::vector(uint32_t index, bool accumulates) {
-  const OperandKind kind = accumulates ? OperandKind::kAccumulator : OperandKind::kVector;
+  const amdgcn::OperandKind kind =
+      accumulates ? amdgcn::OperandKind::kAccumulator : amdgcn::OperandKind::kVector;
   auto [it, is_new] = registers_.try_emplace({static_cast<int>(kind), index}, 0);
   if (is_new) it->second = temporary(4);
   return it->second;
 }
 
 uint32_t AmdLowering::register_at(const Operand& o, uint32_t k) {
-  if (o.kind == OperandKind::kScalar) return scalar(o.is(amdgcn::kNull) ? o.index : o.index + k);
-  return vector(o.index + k, o.kind == OperandKind::kAccumulator);
+  if (o.kind == amdgcn::OperandKind::kScalar) return scalar(o.is(amdgcn::kNull) ? o.index : o.index + k);
+  return vector(o.index + k, o.kind == amdgcn::OperandKind::kAccumulator);
 }
 
 uint32_t AmdLowering::scratch(uint32_t bytes) {
@@ -66,11 +66,11 @@ uint64_t AmdLowering::symbol(const Operand& o) {
 // A number as the instruction reads it: of a float's type where it is written as one, or where the slot is of integers the bits
 // of f32 (ISA, "Scalar ALU operands": inline constants 240 to 248).
 uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
-  if (o.kind == OperandKind::kWord) return constant(symbol(o), 4);
+  if (o.kind == amdgcn::OperandKind::kWord) return constant(symbol(o), 4);
   uint64_t bits = static_cast<uint64_t>(o.integer);
   // Pairs of integers read a number of 32 bits, of which op_sel takes a half.
   const bool is_half = (s.bits == 16 || s.kind == 'H') && (s.kind != 'P' || s.is_pair);
-  if (o.kind == OperandKind::kFloat) {
+  if (o.kind == amdgcn::OperandKind::kFloat) {
     if (is_half)
       bits = num::from_double(o.number, num::Type::kF16);
     else if (s.bits == 64 && s.kind == 'F')
@@ -152,7 +152,7 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
 uint32_t AmdLowering::pair_at(const Operand& o, uint32_t k) {
   if (!o.is_register()) return number(o, Slot{.kind = 'B', .bits = 64});
   const uint32_t out = scratch(8);
-  if (o.kind == OperandKind::kScalar) {
+  if (o.kind == amdgcn::OperandKind::kScalar) {
     const uint32_t saved = guard_;
     unguarded();
     emit(amd::join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
@@ -181,7 +181,8 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
   } else if (s.kind == 'P' ? s.bits == 32 : s.bits == 64) {
     place = pair_at(o);
   } else {
-    place = o.kind == OperandKind::kVector && o.index == before_.first ? before_.second : register_at(o, 0);
+    place = o.kind == amdgcn::OperandKind::kVector && o.index == before_.first ? before_.second
+                                                                               : register_at(o, 0);
     if (in_->encoding == amdgcn::Instruction::kSdwa) place = selected(o, place, at);
     if (in_->encoding == amdgcn::Instruction::kDpp && at == 0) place = from_other_lanes(place);
     if (is_half) {
@@ -290,7 +291,7 @@ uint32_t AmdLowering::clamped(uint32_t place, const Slot& s) {
   const bool is_double = s.bits == 64, is_half = s.kind == 'H';
   const lanes::Type type = is_half ? lanes::Type::kF16 : is_double ? lanes::Type::kF64 : lanes::Type::kF32;
   auto constant_of = [&](double value) {
-    return number(Operand{.kind = OperandKind::kFloat, .number = value},
+    return number(Operand{.kind = amdgcn::OperandKind::kFloat, .number = value},
                   Slot{.kind = 'F',
                        .bits = static_cast<uint8_t>(is_half     ? 16
                                                     : is_double ? 64

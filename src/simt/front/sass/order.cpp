@@ -1,5 +1,6 @@
 #include "front/sass/order.h"
 
+#include <triton_runner/sass/opcode.h>
 #include <triton_runner/sass/registers.h>
 
 #include <algorithm>
