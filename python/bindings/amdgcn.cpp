@@ -27,13 +27,15 @@ void init_amdgcn(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("amdgcn", "AMD's machine code: the instructions of kernels.");
   nb::class_<In>(m, "Instruction", "An instruction; str() is its text.")
       .def_ro("index", &In::index, "among those of its kernel")
-      .def_ro("address", &In::index, "the same: the text has no addresses")
       .def_prop_ro(
           "spelling", [](const In& i) { return std::string(i.node->spelling); }, "'v_add_f32_e32'")
       .def_prop_ro(
           "name", [](const In& i) { return std::string(i.node->name); }, "'v_add_f32'")
       .def_prop_ro(
           "line", [](const In& i) { return i.module->location(i.node->offset).line; }, "in the text")
+      .def_prop_ro(
+          "address", [](const In& i) { return i.module->location(i.node->offset).line; },
+          "the same: the text has no addresses")
       .def_prop_ro(
           "ptx_line", [](const In&) { return 0; }, "0: there is no PTX")
       .def_prop_ro(

@@ -2,6 +2,7 @@
 // metadata (YAML) with the arguments comes last.
 #include <triton_runner/amdgcn/text.h>
 
+#include <algorithm>
 #include <charconv>
 #include <list>
 #include <set>
@@ -15,6 +16,7 @@ namespace triton_runner::amdgcn {
 namespace {
 
 constexpr uint32_t kMaxRegisters = 32;  // of one operand
+constexpr size_t kMaxObjectBytes = 1 << 24;
 
 using base::take;
 using base::trimmed;
@@ -131,6 +133,10 @@ class ParsedModule final : public Module {
   const std::string& filename() const override { return filename_; }
   std::string_view target() const override { return target_; }
   const std::vector<Kernel>& kernels() const override { return kernels_; }
+  const Object* object(std::string_view name) const override {
+    const auto found = objects_.find(name);
+    return found == objects_.end() ? nullptr : &found->second;
+  }
 
   base::Status read() {
     if (text_.size() > UINT32_MAX / 2) return base::failure(filename_ + ": the text is too large");
@@ -211,7 +217,11 @@ class ParsedModule final : public Module {
   }
 
   void read_label(std::string_view label) {
-    if (const auto found = by_name_.find(label); found != by_name_.end()) {
+    described_object_ = nullptr;
+    if (is_object_.contains(label)) {
+      described_object_ = &objects_[label];
+      *described_object_ = {.align = align_};
+    } else if (const auto found = by_name_.find(label); found != by_name_.end()) {
       open_ = &kernels_[found->second];
       if (!open_->body.empty()) open_ = nullptr;  // it was there already
       place_ = {};
@@ -246,6 +256,16 @@ class ParsedModule final : public Module {
       if (read_integer(text, &value)) described_->directives[name.substr(8)] = value;
     } else if (name == ".type" && text.ends_with(",@function")) {
       is_function_.insert(text.substr(0, text.find(',')));
+    } else if (name == ".type" && text.ends_with(",@object")) {
+      is_object_.insert(text.substr(0, text.find(',')));
+    } else if (name == ".p2align") {
+      int64_t power = 0;
+      align_ =
+          read_integer(text.substr(0, text.find(',')), &power) && power >= 0 && power < 13 ? 1u << power : 1;
+    } else if (name == ".size" || name == ".section") {
+      described_object_ = nullptr;
+    } else if (described_object_) {
+      read_data(*described_object_, name, text);
     } else if (name == ".file") {
       read_file(text);
     } else if (name == ".loc") {
@@ -256,6 +276,31 @@ class ParsedModule final : public Module {
       if (numbers[1] > 0)
         place_ = {file == files_.end() ? std::string_view() : file->second, static_cast<uint32_t>(numbers[1]),
                   static_cast<uint32_t>(numbers[2])};
+    }
+  }
+
+  static void read_data(Object& to, std::string_view name, std::string_view text) {
+    constexpr std::pair<std::string_view, size_t> kWidths[] = {{".byte", 1}, {".short", 2}, {".2byte", 2},
+                                                               {".long", 4}, {".4byte", 4}, {".int", 4},
+                                                               {".quad", 8}, {".8byte", 8}};
+    int64_t number = 0;
+    if (name == ".zero") {
+      to.is_known &= read_integer(text, &number) && number >= 0 &&
+                     static_cast<size_t>(number) + to.bytes.size() <= kMaxObjectBytes;
+      if (to.is_known) to.bytes.append(static_cast<size_t>(number), '\0');
+      return;
+    }
+    const auto width = std::ranges::find(kWidths, name, &std::pair<std::string_view, size_t>::first);
+    if (width == std::end(kWidths)) {  // .ascii is what is printed, and nobody reads it
+      to.is_known = false;
+      return;
+    }
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(','), text.size());
+      to.is_known &= read_integer(trimmed(text.substr(0, end)), &number) && to.bytes.size() < kMaxObjectBytes;
+      if (!to.is_known) return;
+      for (size_t k = 0; k < width->second; ++k) to.bytes += static_cast<char>(number >> 8 * k);
+      text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
 
@@ -368,7 +413,10 @@ class ParsedModule final : public Module {
   std::vector<Kernel> kernels_;
   std::map<std::string_view, size_t> by_name_;
   std::map<std::string_view, Kernel> functions_;  // that are not kernels
-  std::set<std::string_view> is_function_;
+  std::set<std::string_view> is_function_, is_object_;
+  std::map<std::string_view, Object> objects_;
+  Object* described_object_ = nullptr;
+  uint32_t align_ = 1;
   Kernel *open_ = nullptr, *described_ = nullptr;
   Kernel said_;
   bool in_metadata_ = false;

@@ -39,7 +39,7 @@ class AmdNamer {
           !registers.empty() || name == "*" ||
           (is_line ? (static_cast<int>(in.place.line) == line && ends_in(in.place.file, file)) ||
                          (ends_in(own, file) && module_.location(in.offset).line == line)
-                   : in.name == name || in.spelling == name ||
+                   : in.name == name || in.spelling == name || (in.row && in.row->name == name) ||
                          (in.name.starts_with(name) && in.name.substr(name.size()).starts_with("_")));
       if (!meant) continue;
       for (const uint32_t r : amdgcn::results_of(in)) {
@@ -50,7 +50,8 @@ class AmdNamer {
     }
     if (found) return base::success();
     std::vector<std::string> known, notes;
-    for (const amdgcn::Instruction& in : kernel_.body) known.emplace_back(in.name);
+    for (const amdgcn::Instruction& in : kernel_.body)
+      if (std::ranges::find(known, in.name) == known.end()) known.emplace_back(in.name);
     for (const std::string& n : base::nearest_names(name, known))
       notes.push_back("did you mean '" + n + "'?");
     notes.push_back("a register is v5, s3 or vcc, an opcode v_add_f32, a line kernel.py:42");
@@ -95,7 +96,8 @@ class AmdNamer {
 
 base::Result<RegisterPlan> plan_amd_registers(const amdgcn::Module& module, std::string_view kernel,
                                               std::span<const std::string> names, uint32_t threads) {
-  AmdNamer namer(module, *TRY(amd_kernel(module, kernel)), threads);
+  const amdgcn::Kernel& found = *TRY(amd_kernel(module, kernel));
+  AmdNamer namer(module, found, threads ? threads : found.threads);
   for (const std::string& name : names) TRY(namer.add(name));
   return std::move(namer.plan);
 }

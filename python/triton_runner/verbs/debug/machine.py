@@ -75,7 +75,7 @@ class Machine:
         return sorted(out, key=lambda b: (b.space, b.at, -b.bytes))
 
     def shared(self, at: int = 0, nbytes: int | None = None) -> bytes:
-        """Bytes of the block's shared memory; by default all of it, at levels ptx and cubin."""
+        """Bytes of the block's shared memory; by default all of it, below the IR."""
         if nbytes is None:
             nbytes = self._of_lanes("shared_bytes") - at
         data = self._debugger.shared(at, nbytes) if at >= 0 and nbytes >= 0 else None

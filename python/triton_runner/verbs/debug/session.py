@@ -391,6 +391,7 @@ class Session(Back, Focus):
         self._variables = None
         if self.level not in MLIR:
             self._variables = Variables(call.kernel, self.level, again, self._debugger.original)
+        self.wave = 64 if again.target.startswith("hip:gfx9") else 32
         self.grids.append(again.grid)
         self._texts.append(again.texts)
         self._thaws, self._alone = [], []
@@ -467,7 +468,7 @@ class Session(Back, Focus):
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
             debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames,
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
-            kind, hidden, self._places.pipelined(place, [*debugger.iterations]),
+            kind, hidden, self._places.pipelined(place, [*debugger.iterations]), wave=self.wave,
         )  # fmt: skip
 
     def _shown(self, place: int, depth: int) -> tuple[list[Frame], int]:

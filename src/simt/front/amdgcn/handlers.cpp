@@ -108,6 +108,12 @@ void keep_finite(Lanes& l, const Operands& in) {
       d[i] = static_cast<uint16_t>((d[i] & 0x8000) | 0x7bff);
 }
 
+void sum_is_negative(Lanes& l, const Operands& in) {
+  const int64_t *a = l.reg<int64_t>(in.a), *b = l.reg<int64_t>(in.b);
+  int8_t* d = l.reg<int8_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<__int128>(a[i]) + b[i] < 0 ? -1 : 0;
+}
+
 void take_bytes(Lanes& l, const Operands& in) {
   const uint32_t* a = l.reg<uint32_t>(in.a);
   uint32_t* d = l.reg<uint32_t>(in.d);

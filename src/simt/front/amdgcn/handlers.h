@@ -15,6 +15,7 @@ void take_half(Lanes& l, const Operands& in);    // d, 16 bits: the half `small`
 void put_half(Lanes& l, const Operands& in);     // the half `small` of d is a; imm: the other is zero
 // d, 16 bits: an infinity of operands a, b and c that have none becomes the largest number. small: bytes of an operand (4: a float).
 void keep_finite(Lanes& l, const Operands& in);
+void sum_is_negative(Lanes& l, const Operands& in);  // d, a predicate, of the signed 64 bits of a and b
 void take_bytes(
     Lanes& l, const Operands& in);  // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
 void give_all(

@@ -1,6 +1,8 @@
 // Finds where operands of AMD's machine code are in the frame: registers, numbers, masks, halves, pairs; and brings results to
 // their registers.
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 #include <triton_runner/num/types.h>
@@ -46,17 +48,42 @@ uint32_t AmdLowering::scratch(uint32_t bytes) {
   return place;
 }
 
-// Texts that are printed are the only constants in memory that are known: nobody reads them before a call to the host, which ends
-// in a trap.
+// Nobody reads texts that are printed before a call to the host, which ends in a trap.
 constexpr uint64_t kDataWindow = 0x73000000;  // the upper word of an address
 
+// The 16 of "x@rel32@lo+20" and "x@rel32@hi+28": the instruction after s_getpc_b64 is 4 bytes away from its number, the next 12.
+static uint64_t addend(std::string_view text) {
+  const size_t plus = text.rfind('+');
+  uint64_t n = 0;
+  if (plus != std::string_view::npos) std::from_chars(text.data() + plus + 1, text.data() + text.size(), n);
+  const uint64_t own = text.find("@lo") != std::string_view::npos ? 4 : 12;
+  return n >= own ? n - own : 0;
+}
+
 // f@rel32@lo+4 of a function: a code address is the number of an instruction, and s_getpc gives 0, so that the sum is that number.
+uint64_t AmdLowering::address_of(std::string_view object) {
+  for (const Code::Global& g : code.globals)
+    if (g.name == object) return g.address;
+  const amdgcn::Object& from = *module_->object(object);
+  const uint64_t align = std::max(from.align, 16u);
+  Code::Global& g = code.globals.emplace_back();
+  g.name = object, g.size = from.bytes.size(), g.writable = false;
+  g.bytes = std::make_unique<std::byte[]>(from.bytes.size() + align);
+  g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
+  std::memcpy(reinterpret_cast<std::byte*>(g.address), from.bytes.data(), from.bytes.size());
+  return g.address;
+}
+
 uint64_t AmdLowering::symbol(const Operand& o) {
   const std::string_view name = o.text.substr(0, o.text.find('@'));
   const auto found = kernel.labels.find(name);
   if (kernel.data.contains(name)) return o.text.find("@lo") != std::string_view::npos ? 0 : kDataWindow;
+  if (found == kernel.labels.end() && module_->object(name) && module_->object(name)->is_known) {
+    const uint64_t address = address_of(name) + addend(o.text);
+    return o.text.find("@lo") != std::string_view::npos ? address & 0xffffffff : address >> 32;
+  }
   if (found == kernel.labels.end()) {
-    error("'" + std::string(name) + "' is not a function of this text: constants in memory are not executed",
+    error("'" + std::string(name) + "' is neither a function of this text nor numbers in memory",
           {"level 'ttgir' executes the IR that this was compiled from"});
     return 0;
   }
