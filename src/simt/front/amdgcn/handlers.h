@@ -1,5 +1,6 @@
 // Does over lanes what only AMD's instructions ask for: masks with a bit a lane, halves, pairs, and lanes that read each other.
 #pragma once
+#include <array>
 #include "state/exec.h"
 
 namespace triton_runner::simt::amd {
@@ -47,6 +48,10 @@ struct Dpp {
   } kind;
   uint32_t value, rows = 15, banks = 15;
   bool bound = false;
+  // Of each lane, by fill(): the lane that it reads; 0 or -1: there is such a lane, and the lane is written.
+  std::array<uint8_t, 64> from{};
+  std::array<int8_t, 64> valid{}, written{};
+  void fill(uint32_t width);
 };
 void run_dpp(Exec& x, const Operands& in, const Dpp& plan);
 

@@ -50,7 +50,7 @@ void AmdLowering::find_stops() {
     line += static_cast<int>(
         std::count(text.begin() + static_cast<ptrdiff_t>(counted), text.begin() + in.offset, '\n'));
     counted = in.offset;
-    exec::InstructionSite site{&in, in.name, {}, line, kernel.name, {}};
+    exec::InstructionSite site{&in, in.row ? in.row->name : in.name, {}, line, kernel.name, {}};
     site.text = text.substr(in.offset, in.length);
     if (in.place.line)
       site.lines.push_back(

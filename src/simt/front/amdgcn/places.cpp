@@ -169,6 +169,7 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
   plan.rows = static_cast<uint32_t>(in_->number("row_mask", 15));
   plan.banks = static_cast<uint32_t>(in_->number("bank_mask", 15));
   plan.bound = in_->has("bound_ctrl") || in_->has("dpp8");
+  plan.fill(code.width);
   const uint32_t out = scratch(4), valid = scratch(1);
   unguarded();
   emit(handler<amd::run_dpp>, {.d = out, .a = place, .c = exec_, .e = valid}, plan);

@@ -278,6 +278,11 @@ void div_scale(Lanes& l, const Operands& in) {
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
     const T v = value[i], b = denominator[i], a = numerator[i];
+    constexpr int kNear = sizeof(T) == 4 ? 40 : 300, kBias = sizeof(T) == 4 ? 127 : 1023;
+    if (std::abs(exponent(a) - kBias) < kNear && std::abs(exponent(b) - kBias) < kNear) {
+      d[i] = v, scaled[i] = 0;  // nothing is near an end of the range
+      continue;
+    }
     T out = v;
     bool flag = false;
     if (a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b)) {
