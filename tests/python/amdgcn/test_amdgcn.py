@@ -211,10 +211,7 @@ def test_what_a_level_cannot_run_is_no_fault(tmp_path):
     done = warm.cli("dump", "--target", "hip:gfx942", "--level", "llir", "prints.py", cwd=tmp_path)
     assert "--level ttgir" in done.stdout + done.stderr and "--level ptx" not in done.stdout + done.stderr
     done = warm.cli("profile", "--target", "hip:gfx942", "prints.py", cwd=tmp_path)
-    assert (
-        "which hip:gfx942 has none of" in done.stdout + done.stderr
-        and "resources" in done.stdout + done.stderr
-    )
+    assert "the kernel calls the host here" in done.stdout + done.stderr
 
 
 def test_a_case_brings_its_target(tmp_path):

@@ -26,7 +26,7 @@ def plan(request, compiled):
     if request.level == "llir":
         raise fail(
             f"kernel '{name}': values of LLIR are not looked for in AMD's machine code",
-            f"dump the TTGIR's with {option('level', 'amdgcn')}",
+            f"{option('level', 'ttgir')} has those of the TTGIR, {option('level', 'amdgcn')} registers too",
         )
     ttgir = request.ttgir or (compiled.asm["ttgir"] if compiled.has("ttgir") else None)
     values, names = [], []
