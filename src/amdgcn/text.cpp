@@ -9,6 +9,7 @@
 
 #include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
+#include <triton_runner/artifact/amdgcn_metadata.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/base/try.h>
 
@@ -150,6 +151,7 @@ class ParsedModule final : public Module {
       TRY(read_line(all.substr(at, end - at)));
       at = end + 1;
     }
+    if (metadata_) end_metadata(static_cast<uint32_t>(text_.size()));
     for (Kernel& k : kernels_) {
       if (k.body.empty())
         return diagnostic(offset_of(k.name), "kernel '" + std::string(k.name) + "' has no instructions");
@@ -191,7 +193,10 @@ class ParsedModule final : public Module {
   }
 
   base::Status read_line(std::string_view line) {
-    if (in_metadata_) return read_metadata(line), base::success();
+    if (metadata_) {
+      if (trimmed(line) == ".end_amdgpu_metadata") end_metadata(offset_of(line));
+      return base::success();
+    }
     std::string_view text = trimmed(line.substr(0, comment_at(line)));
     if (text.empty()) return base::success();
     if (text.ends_with(":") && text.find_first_of(" \t\"") == std::string_view::npos)
@@ -250,7 +255,7 @@ class ParsedModule final : public Module {
     } else if (name == ".end_amdhsa_kernel") {
       described_ = nullptr;
     } else if (name == ".amdgpu_metadata") {
-      in_metadata_ = true;
+      metadata_ = offset_of(name) + static_cast<uint32_t>(name.size());
     } else if (described_ && name.starts_with(".amdhsa_")) {
       int64_t value = 0;
       if (read_integer(text, &value)) described_->directives[name.substr(8)] = value;
@@ -370,42 +375,29 @@ class ParsedModule final : public Module {
     }
   }
 
-  // A list of kernels, each with a list `.args:`; what else it says stands one level up.
-  void read_metadata(std::string_view line) {
-    std::string_view text = trimmed(line);
-    if (text == ".end_amdgpu_metadata") return static_cast<void>(in_metadata_ = false);
-    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    if (indent == 2 && text.starts_with("- ")) said_ = {};
-    const bool begins = take(text, "- ");
-    const size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return;
-    const std::string_view key = text.substr(0, colon), value = trimmed(text.substr(colon + 1));
-    int64_t number = 0;
-    read_integer(value, &number);
-    if (indent > 4) {
-      if (begins) said_.parameters.emplace_back();
-      if (said_.parameters.empty()) return;
-      Parameter& p = said_.parameters.back();
-      if (key == ".offset") p.offset = static_cast<uint32_t>(number);
-      if (key == ".size") p.bytes = static_cast<uint32_t>(number);
-      if (key == ".value_kind") p.is_pointer = value == "global_buffer";
-      // The kind is the last of what an argument says.
-      if (key == ".value_kind" && value.starts_with("hidden_")) {
-        said_.hidden.push_back({value.substr(7), p.offset, p.bytes});
-        said_.parameters.pop_back();
-      }
-      return;
+  void end_metadata(uint32_t at) {
+    read_metadata(text().substr(metadata_, at - metadata_));
+    metadata_ = 0;
+  }
+
+  // block: from the directive that begins it up to the next one.
+  void read_metadata(std::string_view block) {
+    for (const artifact::AmdMetadata& from : artifact::read_amdgcn_metadata(block).kernels) {
+      const auto found = by_name_.find(from.name);
+      if (found == by_name_.end()) continue;
+      Kernel& k = kernels_[found->second];
+      for (const artifact::AmdArgument& a : from.arguments)
+        if (a.kind.starts_with("hidden_"))
+          k.hidden.push_back({a.kind.substr(7), a.offset, a.bytes});
+        else
+          k.parameters.push_back({a.offset, a.bytes, a.kind == "global_buffer"});
+      const auto number = [&](std::string_view key) {
+        const auto at = from.numbers.find(key);
+        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(at->second);
+      };
+      k.kernarg_bytes = number(".kernarg_segment_size");
+      k.threads = std::max(k.threads, number(".max_flat_workgroup_size"));
     }
-    if (key == ".kernarg_segment_size") said_.kernarg_bytes = static_cast<uint32_t>(number);
-    if (key == ".max_flat_workgroup_size") said_.threads = static_cast<uint32_t>(number);
-    if (key == ".name") said_.name = value;
-    const auto found = by_name_.find(said_.name);
-    if (found == by_name_.end()) return;
-    Kernel& k = kernels_[found->second];
-    k.parameters = said_.parameters;
-    k.hidden = said_.hidden;
-    k.kernarg_bytes = said_.kernarg_bytes;
-    k.threads = std::max(k.threads, said_.threads);
   }
 
   std::string text_, filename_;
@@ -418,8 +410,7 @@ class ParsedModule final : public Module {
   Object* described_object_ = nullptr;
   uint32_t align_ = 1;
   Kernel *open_ = nullptr, *described_ = nullptr;
-  Kernel said_;
-  bool in_metadata_ = false;
+  uint32_t metadata_ = 0;  // where the block begins that is being read; 0: none is
   Place place_;
   std::map<int64_t, std::string_view> files_;
   std::list<std::string> names_;

@@ -148,7 +148,8 @@ class _Artifact(Compiled):
     def running(self, ptx: str):
         own = self.kernel.function
         description = _with_shared(own.description, ptx)
-        self.kernel.function = simt.executor(ptx, self.label(level_of_text(ptx)), description, own.block, own.cluster)
+        label = self.label(level_of_text(ptx))
+        self.kernel.function = simt.executor(ptx, label, description, own.block, own.cluster)
         try:
             yield
         finally:

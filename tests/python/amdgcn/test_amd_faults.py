@@ -1,4 +1,4 @@
-"""Faults planted in AMD's machine code, one at a time: each is reported at its instruction, and none in the code as it is."""
+"""Each fault that is planted in AMD's machine code is reported at its instruction; right code has none."""
 
 import re
 
@@ -10,7 +10,7 @@ from triton_runner import KernelTrap
 
 TARGET = "hip:gfx942"
 CHECKS = "hazard,race,oob,uninit"
-FLOATS = {name: "*fp32" for name in "xwb"} | {"out": "*fp32"}
+FLOATS = dict.fromkeys(("x", "w", "b", "out"), "*fp32")
 
 
 def _softmax():

@@ -1,4 +1,4 @@
-"""What can be seen of AMD's machine code while it runs: values and registers, levels side by side, stops, counts."""
+"""Shows AMD's machine code while it runs: values, registers, levels side by side, stops, counts."""
 
 import re
 
@@ -7,6 +7,9 @@ import pytest
 import torch
 import triton_runner
 from triton_runner import DiagnosticError
+from triton_runner._base.typed import as_json
+from triton_runner._kernel.page import profiles
+from triton_runner._kernel.page.kernel_data import addresses
 
 TARGETS = ("hip:gfx942", "hip:gfx1201")
 
@@ -134,3 +137,16 @@ def test_a_profile_counts_what_each_wavefront_executes(target):
     assert one.flops >= 300
     assert any(line.file.endswith("kernels_for_amdgcn.py") for line in one.lines)
     assert not one.bounds and one.estimate is None
+
+
+def test_lines_of_the_code_are_as_hot_as_they_are_executed():
+    x, y, out = torch.arange(300.0), torch.ones(300), torch.zeros(300)
+    types = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
+    compiled = triton_runner.compile(k.add, types, {"B": 512}, target="hip:gfx942")
+    with triton_runner.using(device="cpu", level="amdgcn", target="hip:gfx942"):
+        loaded = compiled.load("amdgcn", "cpu")
+    one = triton_runner.profile(loaded, [x, y, out, 300], grid=(1,), target="hip:gfx942")
+    map_ = triton_runner.source_map(compiled)
+    assert map_.levels["amdgcn"].rows
+    heat = profiles.of([as_json(one)], map_, addresses)["heat"]
+    assert heat["amdgcn"].keys() <= map_.levels["amdgcn"].rows.keys() and heat["python"]

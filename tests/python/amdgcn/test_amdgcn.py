@@ -189,6 +189,15 @@ def test_waits_that_are_missing(tmp_path):
         broken[(2,)](x, y, out, 300)
 
 
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "amdgcn"])
+def test_functions_of_libdevice(level):
+    x, out = torch.linspace(-4, 4, 64), torch.zeros(4, 64)
+    with triton_runner.using(device="cpu", level=level, target="hip:gfx942"):
+        k.of_libdevice[(1,)](x, out, 64)
+    want = torch.stack([torch.special.i0(x), torch.round(x), torch.exp(x), torch.tanh(x)])
+    torch.testing.assert_close(out, want, atol=2e-6, rtol=2e-5)
+
+
 _PRINTS = """\
 import torch, triton, triton.language as tl
 

@@ -169,7 +169,7 @@ def _trace(kernel, signature, constexprs, target, options, triton) -> tuple[pass
     if entry and entry not in MLIR:
         raise fail(
             f"{os.fspath(kernel)} is {entry.upper()}: the ledger follows buffers and values from IR to IR",
-            f"give kernel.py:name or its TTIR; {shell('resources', os.fspath(kernel))} has what the code says",
+            f"give kernel.py:name or its TTIR; {shell('resources', os.fspath(kernel))} reads the code",
         )
     if (target or "").startswith("hip:"):
         return to("amdgcn"), []

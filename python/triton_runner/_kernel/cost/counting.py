@@ -27,9 +27,9 @@ COUNTS = [name for name, *_ in probe.COUNTS]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counted:
-    """The counts of the engine. table: a row for each of `rows` (sass.Instruction, amdgcn.Instruction), a column for each of
-    COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be those of
-    all programs, or 1; agree: whether the programs that ran have equal counts."""
+    """The counts of the engine. table: a row for each of `rows` (Instruction of sass or amdgcn), a column for
+    each of COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be
+    those of all programs, or 1; agree: whether the programs that ran have equal counts."""
 
     rows: list
     listing: str

@@ -132,8 +132,8 @@ def lockstep(
     - `args`: a list, or a dict by parameter name. Every run starts with the same contents, and the arguments
       are restored afterwards.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`, `"cubin"`, `"amdgcn"`; by default
-      `("ttir", "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
+    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`, `"cubin"`, `"amdgcn"`; by
+      default `("ttir", "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
     - `devices`: `"cpu"`, and a GPU (`"cuda"`), which is compared at TTGIR.
     - `sources`: `{level: path or text}`, replaces the code that Triton compiles for a level.
     - `programs`: as for `dumping()`.

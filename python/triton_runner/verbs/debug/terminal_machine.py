@@ -72,7 +72,8 @@ class MachineCommands:
         """predicates [PREFIX]: shows all predicates, a digit a lane (ptx, cubin; scc of amdgcn)"""
         held = self.session.state.registers(rest, predicates=True)
         first = self.session.where().threads[1]
-        self._registers(held, [line for one in held for line in show.predicate(*one, first, self.session.wave)])
+        wave = self.session.wave
+        self._registers(held, [line for one in held for line in show.predicate(*one, first, wave)])
 
     def _registers(self, held: list, lines: list[str]) -> None:
         data = [

@@ -29,7 +29,9 @@ class ValueCommands:
         if style not in ("", "x", "f"):
             raise fail(f"print/{style}: there is no such format", "x: the bits, f: as a float")
         if style and self.session.level in MLIR:
-            raise fail(f"print/{style} is of registers, at levels ptx, cubin and amdgcn", "print shows the value")
+            raise fail(
+                f"print/{style} is of registers, at levels ptx, cubin and amdgcn", "print shows the value"
+            )
         if not rest:
             raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
         self._answer(*self._shown(rest, style))

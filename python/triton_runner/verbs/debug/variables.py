@@ -97,7 +97,7 @@ def _source_of(kernel) -> Source:
     compiled = compiled_of(kernel)
     if compiled.has("amdgcn"):
         raise fail(
-            f"kernel '{compiled.name}' runs as AMD's machine code: it has registers, and no variables of Python"
+            f"kernel '{compiled.name}' runs as AMDGCN: its code has registers, and no variables of Python"
         )
     code = registers.Code(compiled)
     if code.ttgir is None or code.is_given:

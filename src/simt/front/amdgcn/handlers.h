@@ -48,7 +48,7 @@ struct Dpp {
   } kind;
   uint32_t value, rows = 15, banks = 15;
   bool bound = false;
-  // Of each lane, by fill(): the lane that it reads; 0 or -1: there is such a lane, and the lane is written.
+  // fill() says of each lane which one it reads; 0 or -1: there is such a lane, and the lane is written.
   std::array<uint8_t, 64> from{};
   std::array<int8_t, 64> valid{}, written{};
   void fill(uint32_t width);

@@ -84,11 +84,11 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
   if (!AmdLowering(code, module, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = TRY(ArgumentPlan::make(code, options));
   // The shape is what the text and the options say, without what lowering adds.
-  auto lower = [shape = std::move(shape), module,
-                kernel](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [shape = std::move(shape), module, kernel, level = code.level](
+                   const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
-    code->level = "amdgcn";
+    code->level = level;
     base::Diagnostics sink;
     AmdLowering lowering(*code, module, *kernel, sink, probes_of(options), options.stopper);
     if (options.counter) lowering.count();

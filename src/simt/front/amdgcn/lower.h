@@ -88,7 +88,7 @@ class AmdLowering final : public Emitter {
   };
   bool lower(const amdgcn::Instruction& in);
   void begin_registers();
-  // What observers, debuggers and counters put around an instruction (look.cpp).
+  // Observers, debuggers and counters put these around an instruction (look.cpp).
   void emit_probes(uint32_t instruction, bool after);
   void find_stops();
   void emit_stop(uint32_t instruction);
