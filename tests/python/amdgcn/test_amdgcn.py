@@ -198,6 +198,12 @@ def test_functions_of_libdevice(level):
     torch.testing.assert_close(out, want, atol=2e-6, rtol=2e-5)
 
 
+def test_functions_with_shared_memory_of_their_own(target):
+    x, out = torch.arange(1024.0), torch.zeros(3)
+    k.calls_with_shared[(1,)](x, out, 512)
+    assert out.tolist() == [x[:512].sum(), x[512:].sum(), 2 * x[:512].sum()]
+
+
 _PRINTS = """\
 import torch, triton, triton.language as tl
 

@@ -164,3 +164,15 @@ def of_libdevice(x, out, B: tl.constexpr):
     tl.store(out + B + at, libdevice.rint(v))
     tl.store(out + 2 * B + at, libdevice.fast_expf(v))
     tl.store(out + 3 * B + at, libdevice.fast_tanhf(v))
+
+
+@triton.jit(noinline=True)
+def summed(x, out, B: tl.constexpr):
+    tl.store(out, tl.sum(tl.load(x + tl.arange(0, B))))
+
+
+@triton.jit
+def calls_with_shared(x, out, B: tl.constexpr):
+    tl.store(out + 2, tl.sum(tl.load(x + tl.arange(0, B)) * 2))
+    summed(x, out, B)
+    summed(x + B, out + 1, B)

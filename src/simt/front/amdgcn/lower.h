@@ -95,6 +95,7 @@ class AmdLowering final : public Emitter {
   void emit_counts(uint32_t instruction);
   uint32_t place_of(uint32_t code);  // of an amdgcn::register_code
   uint64_t symbol(const amdgcn::Operand& o);
+  uint64_t addend(std::string_view text) const;
   uint64_t address_of(std::string_view object);  // constants of the module
   uint32_t number(const amdgcn::Operand& o, const amdgcn::Slot& s);
   uint32_t selected(const amdgcn::Operand& o, uint32_t place, size_t number);

@@ -51,12 +51,18 @@ uint32_t AmdLowering::scratch(uint32_t bytes) {
 // Nobody reads texts that are printed before a call to the host, which ends in a trap.
 constexpr uint64_t kDataWindow = 0x73000000;  // the upper word of an address
 
-// The 16 of "x@rel32@lo+20" and "x@rel32@hi+28": the instruction after s_getpc_b64 is 4 bytes away from its number, the next 12.
-static uint64_t addend(std::string_view text) {
+// The 16 of "x@rel32@lo+20": what the text adds is from the address that s_getpc_b64 gave to the number in the instruction. Those
+// with such a number have 8 bytes, others between them 4.
+uint64_t AmdLowering::addend(std::string_view text) const {
   const size_t plus = text.rfind('+');
-  uint64_t n = 0;
+  uint64_t n = 0, own = 4;
   if (plus != std::string_view::npos) std::from_chars(text.data() + plus + 1, text.data() + text.size(), n);
-  const uint64_t own = text.find("@lo") != std::string_view::npos ? 4 : 12;
+  for (uint32_t i = number_; i-- > 0 && kernel.body[i].name != "s_getpc_b64";) {
+    const bool has_number = std::ranges::any_of(kernel.body[i].operands, [](const Operand& o) {
+      return o.text.find("@rel32@") != std::string_view::npos;
+    });
+    own += has_number ? 8 : 4;
+  }
   return n >= own ? n - own : 0;
 }
 
