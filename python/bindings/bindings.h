@@ -107,10 +107,12 @@ void init_bench(nb::module_& m);
 void init_device(nb::module_& m);
 void init_simt(nb::module_& m);
 void init_sass(nb::module_& m);
+void init_amdgcn(nb::module_& m);
 void init_report(nb::module_& m);
 void init_probe(nb::module_& m);
 void init_probe_insert(nb::module_& m);  // of _core.probe
 void init_probe_sass(nb::module_& m);    // of _core.probe
+void init_probe_amdgcn(nb::module_& m);  // of _core.probe
 void init_registers(nb::module_& m);     // of _core.probe
 void init_debugger(nb::module_& m);      // of _core.probe
 void init_variables(nb::module_& m);     // of _core.probe

@@ -16,5 +16,6 @@ NB_MODULE(_core, m) {
   init_device(m);
   init_simt(m);
   init_sass(m);
+  init_amdgcn(m);
   init_report(m);
 }

@@ -143,6 +143,7 @@ void init_probe(nb::module_& core) {
   init_replay(m);
   init_probe_insert(m);
   init_probe_sass(m);
+  init_probe_amdgcn(m);
   init_variables(m);
   init_debugger(m);
 

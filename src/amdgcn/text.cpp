@@ -2,11 +2,14 @@
 // metadata (YAML) with the arguments comes last.
 #include <triton_runner/amdgcn/text.h>
 
+#include <algorithm>
 #include <charconv>
 #include <list>
 #include <set>
 
+#include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
+#include <triton_runner/artifact/amdgcn_metadata.h>
 #include <triton_runner/base/text.h>
 #include <triton_runner/base/try.h>
 
@@ -14,6 +17,7 @@ namespace triton_runner::amdgcn {
 namespace {
 
 constexpr uint32_t kMaxRegisters = 32;  // of one operand
+constexpr size_t kMaxObjectBytes = 1 << 24;
 
 using base::take;
 using base::trimmed;
@@ -130,6 +134,10 @@ class ParsedModule final : public Module {
   const std::string& filename() const override { return filename_; }
   std::string_view target() const override { return target_; }
   const std::vector<Kernel>& kernels() const override { return kernels_; }
+  const Object* object(std::string_view name) const override {
+    const auto found = objects_.find(name);
+    return found == objects_.end() ? nullptr : &found->second;
+  }
 
   base::Status read() {
     if (text_.size() > UINT32_MAX / 2) return base::failure(filename_ + ": the text is too large");
@@ -143,6 +151,7 @@ class ParsedModule final : public Module {
       TRY(read_line(all.substr(at, end - at)));
       at = end + 1;
     }
+    if (metadata_) end_metadata(static_cast<uint32_t>(text_.size()));
     for (Kernel& k : kernels_) {
       if (k.body.empty())
         return diagnostic(offset_of(k.name), "kernel '" + std::string(k.name) + "' has no instructions");
@@ -184,7 +193,10 @@ class ParsedModule final : public Module {
   }
 
   base::Status read_line(std::string_view line) {
-    if (in_metadata_) return read_metadata(line), base::success();
+    if (metadata_) {
+      if (trimmed(line) == ".end_amdgpu_metadata") end_metadata(offset_of(line));
+      return base::success();
+    }
     std::string_view text = trimmed(line.substr(0, comment_at(line)));
     if (text.empty()) return base::success();
     if (text.ends_with(":") && text.find_first_of(" \t\"") == std::string_view::npos)
@@ -210,7 +222,11 @@ class ParsedModule final : public Module {
   }
 
   void read_label(std::string_view label) {
-    if (const auto found = by_name_.find(label); found != by_name_.end()) {
+    described_object_ = nullptr;
+    if (is_object_.contains(label)) {
+      described_object_ = &objects_[label];
+      *described_object_ = {.align = align_};
+    } else if (const auto found = by_name_.find(label); found != by_name_.end()) {
       open_ = &kernels_[found->second];
       if (!open_->body.empty()) open_ = nullptr;  // it was there already
       place_ = {};
@@ -239,12 +255,22 @@ class ParsedModule final : public Module {
     } else if (name == ".end_amdhsa_kernel") {
       described_ = nullptr;
     } else if (name == ".amdgpu_metadata") {
-      in_metadata_ = true;
+      metadata_ = offset_of(name) + static_cast<uint32_t>(name.size());
     } else if (described_ && name.starts_with(".amdhsa_")) {
       int64_t value = 0;
       if (read_integer(text, &value)) described_->directives[name.substr(8)] = value;
     } else if (name == ".type" && text.ends_with(",@function")) {
       is_function_.insert(text.substr(0, text.find(',')));
+    } else if (name == ".type" && text.ends_with(",@object")) {
+      is_object_.insert(text.substr(0, text.find(',')));
+    } else if (name == ".p2align") {
+      int64_t power = 0;
+      align_ =
+          read_integer(text.substr(0, text.find(',')), &power) && power >= 0 && power < 13 ? 1u << power : 1;
+    } else if (name == ".size" || name == ".section") {
+      described_object_ = nullptr;
+    } else if (described_object_) {
+      read_data(*described_object_, name, text);
     } else if (name == ".file") {
       read_file(text);
     } else if (name == ".loc") {
@@ -255,6 +281,31 @@ class ParsedModule final : public Module {
       if (numbers[1] > 0)
         place_ = {file == files_.end() ? std::string_view() : file->second, static_cast<uint32_t>(numbers[1]),
                   static_cast<uint32_t>(numbers[2])};
+    }
+  }
+
+  static void read_data(Object& to, std::string_view name, std::string_view text) {
+    constexpr std::pair<std::string_view, size_t> kWidths[] = {{".byte", 1}, {".short", 2}, {".2byte", 2},
+                                                               {".long", 4}, {".4byte", 4}, {".int", 4},
+                                                               {".quad", 8}, {".8byte", 8}};
+    int64_t number = 0;
+    if (name == ".zero") {
+      to.is_known &= read_integer(text, &number) && number >= 0 &&
+                     static_cast<size_t>(number) + to.bytes.size() <= kMaxObjectBytes;
+      if (to.is_known) to.bytes.append(static_cast<size_t>(number), '\0');
+      return;
+    }
+    const auto width = std::ranges::find(kWidths, name, &std::pair<std::string_view, size_t>::first);
+    if (width == std::end(kWidths)) {  // .ascii is what is printed, and nobody reads it
+      to.is_known = false;
+      return;
+    }
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(','), text.size());
+      to.is_known &= read_integer(trimmed(text.substr(0, end)), &number) && to.bytes.size() < kMaxObjectBytes;
+      if (!to.is_known) return;
+      for (size_t k = 0; k < width->second; ++k) to.bytes += static_cast<char>(number >> 8 * k);
+      text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
 
@@ -324,42 +375,29 @@ class ParsedModule final : public Module {
     }
   }
 
-  // A list of kernels, each with a list `.args:`; what else it says stands one level up.
-  void read_metadata(std::string_view line) {
-    std::string_view text = trimmed(line);
-    if (text == ".end_amdgpu_metadata") return static_cast<void>(in_metadata_ = false);
-    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    if (indent == 2 && text.starts_with("- ")) said_ = {};
-    const bool begins = take(text, "- ");
-    const size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return;
-    const std::string_view key = text.substr(0, colon), value = trimmed(text.substr(colon + 1));
-    int64_t number = 0;
-    read_integer(value, &number);
-    if (indent > 4) {
-      if (begins) said_.parameters.emplace_back();
-      if (said_.parameters.empty()) return;
-      Parameter& p = said_.parameters.back();
-      if (key == ".offset") p.offset = static_cast<uint32_t>(number);
-      if (key == ".size") p.bytes = static_cast<uint32_t>(number);
-      if (key == ".value_kind") p.is_pointer = value == "global_buffer";
-      // The kind is the last of what an argument says.
-      if (key == ".value_kind" && value.starts_with("hidden_")) {
-        said_.hidden.push_back({value.substr(7), p.offset, p.bytes});
-        said_.parameters.pop_back();
-      }
-      return;
+  void end_metadata(uint32_t at) {
+    read_metadata(text().substr(metadata_, at - metadata_));
+    metadata_ = 0;
+  }
+
+  // block: from the directive that begins it up to the next one.
+  void read_metadata(std::string_view block) {
+    for (const artifact::AmdMetadata& from : artifact::read_amdgcn_metadata(block).kernels) {
+      const auto found = by_name_.find(from.name);
+      if (found == by_name_.end()) continue;
+      Kernel& k = kernels_[found->second];
+      for (const artifact::AmdArgument& a : from.arguments)
+        if (a.kind.starts_with("hidden_"))
+          k.hidden.push_back({a.kind.substr(7), a.offset, a.bytes});
+        else
+          k.parameters.push_back({a.offset, a.bytes, a.kind == "global_buffer"});
+      const auto number = [&](std::string_view key) {
+        const auto at = from.numbers.find(key);
+        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(at->second);
+      };
+      k.kernarg_bytes = number(".kernarg_segment_size");
+      k.threads = std::max(k.threads, number(".max_flat_workgroup_size"));
     }
-    if (key == ".kernarg_segment_size") said_.kernarg_bytes = static_cast<uint32_t>(number);
-    if (key == ".max_flat_workgroup_size") said_.threads = static_cast<uint32_t>(number);
-    if (key == ".name") said_.name = value;
-    const auto found = by_name_.find(said_.name);
-    if (found == by_name_.end()) return;
-    Kernel& k = kernels_[found->second];
-    k.parameters = said_.parameters;
-    k.hidden = said_.hidden;
-    k.kernarg_bytes = said_.kernarg_bytes;
-    k.threads = std::max(k.threads, said_.threads);
   }
 
   std::string text_, filename_;
@@ -367,10 +405,12 @@ class ParsedModule final : public Module {
   std::vector<Kernel> kernels_;
   std::map<std::string_view, size_t> by_name_;
   std::map<std::string_view, Kernel> functions_;  // that are not kernels
-  std::set<std::string_view> is_function_;
+  std::set<std::string_view> is_function_, is_object_;
+  std::map<std::string_view, Object> objects_;
+  Object* described_object_ = nullptr;
+  uint32_t align_ = 1;
   Kernel *open_ = nullptr, *described_ = nullptr;
-  Kernel said_;
-  bool in_metadata_ = false;
+  uint32_t metadata_ = 0;  // where the block begins that is being read; 0: none is
   Place place_;
   std::map<int64_t, std::string_view> files_;
   std::list<std::string> names_;
@@ -401,6 +441,23 @@ int64_t Instruction::number_at(std::string_view modifier, size_t k, int64_t othe
   }
   int64_t out = 0;
   return read_integer(trimmed(list.substr(0, list.find(','))), &out) ? out : otherwise;
+}
+
+std::string register_name(uint32_t code) {
+  const uint32_t index = index_of(code);
+  if (is_scalar(code))
+    for (const Named& n : kNamed)
+      if (n.index == index && n.count == 1) return std::string(n.name);
+  static constexpr char kLetters[] = "vas";
+  return kLetters[static_cast<size_t>(kind_of(code))] + std::to_string(index);
+}
+
+std::vector<uint32_t> registers_named(std::string_view name) {
+  Operand o;
+  std::vector<uint32_t> out;
+  if (read_register(name, o))
+    for (uint32_t k = 0; k < o.count; ++k) out.push_back(register_code(o.kind, o.index + k));
+  return out;
 }
 
 base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string filename) {

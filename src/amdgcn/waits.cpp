@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
 
 namespace triton_runner::amdgcn {
@@ -27,11 +28,7 @@ constexpr Register kStored = {OperandKind::kWord, 0};  // stands for LDS, which 
 
 bool starts(std::string_view text, std::string_view with) { return text.starts_with(with); }
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-struct Use {
-  const Operand* operand;
-  bool written;
-};
+bool is_scalar(const Instruction& in) { return starts(in.row->name, "s_"); }
 
 class Waits {
  public:
@@ -50,7 +47,7 @@ class Waits {
       work_.erase(work_.begin());
       State state = before_[at];
       step(at, state, false);
-      for (const uint32_t next : successors(at)) go_to(next, state);
+      for (const uint32_t next : successors(kernel_, at)) go_to(next, state);
     }
     for (uint32_t at = 0; at < kernel_.body.size(); ++at)
       if (reached_[at]) {
@@ -70,54 +67,6 @@ class Waits {
     const bool stores = has(name, "_store_") || (has(name, "_atomic_") && !gives_old(in));
     return stores && !is_gfx9_ ? kStores : kLoads;
   }
-  static bool gives_old(const Instruction& in) {
-    return in.has("sc0") || in.has("glc") || has(in.text("th"), "RETURN") || has(in.row->name, "_rtn_");
-  }
-  static bool is_memory(const Instruction& in) {
-    for (const std::string_view start :
-         {"global_", "flat_", "buffer_", "scratch_", "ds_", "s_load", "s_buffer_load", "s_mem"})
-      if (starts(in.row->name, start))
-        return in.row->name.find("_inv") == std::string_view::npos && !starts(in.row->name, "buffer_wb") &&
-               !starts(in.row->name, "global_wb");
-    return false;
-  }
-  static bool is_scalar(const Instruction& in) { return starts(in.row->name, "s_"); }
-
-  static std::vector<Use> uses_of(const Instruction& in) {
-    std::vector<Use> out;
-    if (!in.row->takes_any) {
-      size_t at = 0;
-      for (const Slot& s : in.row->slots) {
-        if (s.optional && in.operands.size() < in.row->slots.size()) continue;
-        if (at < in.operands.size()) out.push_back({&in.operands[at++], s.written});
-      }
-      return out;
-    }
-    const std::string_view name = in.row->name;
-    const bool loads = is_memory(in) && !in.has("lds") && !has(name, "load_lds") &&
-                       !starts(name, "ds_write") && !has(name, "_store_") &&
-                       (!has(name, "atomic") || gives_old(in)) &&
-                       (!starts(name, "ds_") || starts(name, "ds_read") || gives_old(in));
-    const bool product = starts(name, "v_mfma") || starts(name, "v_wmma");
-    for (size_t k = 0; k < in.operands.size(); ++k)
-      out.push_back({&in.operands[k], k == 0 && (loads || product)});
-    return out;
-  }
-
-  std::vector<uint32_t> successors(uint32_t at) const {
-    const Instruction& in = kernel_.body[at];
-    const std::string_view name = in.row ? in.row->name : in.name;
-    std::vector<uint32_t> out;
-    if (name == "s_endpgm" || name == "s_setpc_b64") return out;
-    if ((name == "s_branch" || starts(name, "s_cbranch_")) && !in.operands.empty()) {
-      const auto found = kernel_.labels.find(in.operands[0].text);
-      if (found != kernel_.labels.end()) out.push_back(found->second);
-      if (name == "s_branch") return out;
-    }
-    out.push_back(at + 1);
-    return out;
-  }
-
   void go_to(uint32_t at, const State& state) {
     if (at >= kernel_.body.size()) return;
     State& there = before_[at];
@@ -216,9 +165,7 @@ class Waits {
         // Loads of one counter come back in order: the later one's value stays.
         if (use.written && is_memory(in) && counter_of(in) == found->second.counter && !is_scalar(in))
           continue;
-        static constexpr char kLetters[] = "vas";
-        const std::string name =
-            kLetters[static_cast<size_t>(use.operand->kind)] + std::to_string(use.operand->index + k);
+        const std::string name = register_name(register_code(use.operand->kind, use.operand->index + k));
         const std::string_view counter =
             is_gfx12_ ? kNew[found->second.counter] : kWords[found->second.counter];
         found_.push_back({&in, &kernel_.body[found->second.load],

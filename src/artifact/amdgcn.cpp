@@ -1,4 +1,5 @@
-// AMD assembly: its .amdgpu_metadata block is YAML of one fixed shape, which LLVM writes one key a line.
+// AMD assembly: what its metadata and comments say of its kernels.
+#include <triton_runner/artifact/amdgcn_metadata.h>
 #include <triton_runner/base/text.h>
 
 #include "scan.h"
@@ -25,6 +26,51 @@ void read_comments(std::string_view text, Description& k) {
 
 }  // namespace
 
+AmdMetadataBlock read_amdgcn_metadata(std::string_view block) {
+  AmdMetadataBlock out;
+  AmdMetadata* kernel = nullptr;
+  bool in_args = false;
+  for (size_t at = 0; at < block.size();) {
+    const size_t stop = std::min(block.find('\n', at), block.size());
+    std::string_view line = block.substr(at, stop - at);
+    at = stop + 1;
+    const size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string_view::npos) continue;
+    const bool item = line.substr(indent, 2) == "- ";
+    const size_t colon = line.find(':'), from = indent + (item ? 2 : 0);
+    if (colon == std::string_view::npos || colon < from) continue;
+    const std::string_view key = trimmed(line.substr(from, colon - from));
+    std::string_view value = trimmed(line.substr(colon + 1));
+    if (value.size() >= 2 && (value.front() == '\'' || value.front() == '"'))
+      value = value.substr(1, value.size() - 2);
+    if (indent == 0) {
+      kernel = nullptr;
+      if (key == "amdhsa.target") out.target = value;
+    } else if (item && indent == 2 && key.starts_with(".")) {  // the next kernel
+      kernel = &out.kernels.emplace_back();
+      in_args = false;
+    }
+    if (!kernel) continue;
+    if (indent == 4 || (item && indent == 2)) in_args = key == ".args";
+    int64_t number = 0;
+    std::string_view digits = value;
+    const bool is_number = base::take_number(digits, &number) && digits.empty() && number >= 0;
+    if (!in_args) {
+      if (key == ".name") kernel->name = value;
+      if (is_number) kernel->numbers[key] = number;
+    } else if (key != ".args") {
+      if (item) kernel->arguments.emplace_back();
+      if (kernel->arguments.empty()) continue;
+      AmdArgument& a = kernel->arguments.back();
+      if (key == ".name") a.name = value;
+      if (key == ".value_kind") a.kind = value;
+      if (key == ".offset" && is_number) a.offset = static_cast<uint32_t>(number);
+      if (key == ".size" && is_number) a.bytes = static_cast<uint32_t>(number);
+    }
+  }
+  return out;
+}
+
 Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
   size_t begin = text.find("\t.amdgpu_metadata\n"), end = text.find(".end_amdgpu_metadata");
   if (begin == std::string_view::npos)
@@ -33,65 +79,39 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
     return text_error(text, text.size(), filename,
                       "the .amdgpu_metadata block does not end: is the text truncated?");
 
+  const AmdMetadataBlock block = read_amdgcn_metadata(text.substr(begin, end - begin));
+  const std::string target(block.target);
   std::vector<Description> found;
-  Description* d = nullptr;
-  bool in_args = false;
-  std::string kind;
-  std::string target;
-  for (size_t at = begin; at < end;) {
-    size_t stop = std::min(text.find('\n', at), end);
-    std::string_view line = text.substr(at, stop - at);
-    at = stop + 1;
-    size_t indent = line.find_first_not_of(' ');
-    if (indent == std::string_view::npos) continue;
-    bool item = line.substr(indent, 2) == "- ";
-    size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    std::string_view key = trimmed(line.substr(indent + (item ? 2 : 0), colon - indent - (item ? 2 : 0)));
-    std::string_view value = trimmed(line.substr(colon + 1));
-    if (value.size() >= 2 && (value.front() == '\'' || value.front() == '"'))
-      value = value.substr(1, value.size() - 2);
-
-    if (indent == 0) {
-      d = nullptr;
-      if (key == "amdhsa.target") target = value;
-    } else if (item && indent == 2 && key.starts_with(".")) {  // the next kernel
-      found.emplace_back();
-      d = &found.back();
-      d->level = "amdgcn";
-      in_args = false;
+  for (const AmdMetadata& kernel : block.kernels) {
+    Description& d = found.emplace_back();
+    d.level = "amdgcn";
+    d.name = kernel.name;
+    for (const AmdArgument& a : kernel.arguments) {
+      if (a.kind.starts_with("hidden_")) continue;
+      Param& p = d.params.emplace_back();
+      p.bytes = static_cast<int>(a.bytes);
+      p.name = a.name;
+      if (a.kind == "global_buffer") p.type = "ptr";
     }
-    if (!d) continue;
-    if (indent == 4 || (item && indent == 2)) in_args = key == ".args";
-    if (in_args && key != ".args") {
-      if (item) d->params.emplace_back();
-      if (d->params.empty()) continue;
-      Param& p = d->params.back();
-      if (key == ".size") p.bytes = std::max(0, to_int(value));
-      if (key == ".name") p.name = value;
-      if (key == ".value_kind" && value == "global_buffer") p.type = "ptr";
-      if (key == ".value_kind" && value.starts_with("hidden_")) p.type = "hidden";
-      continue;
-    }
-    int number = to_int(value);
-    if (key == ".name") d->name = value;
-    if (number < 0) continue;
-    if (key == ".wavefront_size") d->threads_per_warp = number;
-    if (key == ".max_flat_workgroup_size") d->max_threads = number;
-    if (key == ".group_segment_fixed_size") d->static_shared = number;
-    if (key == ".vgpr_count") d->vgprs = d->n_regs = number;
-    if (key == ".sgpr_count") d->sgprs = number;
-    if (key == ".vgpr_spill_count") d->n_spills = number;
-    if (key == ".agpr_count") d->agprs = number;
-    if (key == ".sgpr_spill_count") d->sgpr_spills = number;
-    if (key == ".private_segment_fixed_size") d->local_bytes = number;
+    const auto number = [&](std::string_view key, auto&... to) {
+      const auto at = kernel.numbers.find(key);
+      if (at != kernel.numbers.end()) ((to = static_cast<int>(at->second)), ...);
+    };
+    number(".wavefront_size", d.threads_per_warp);
+    number(".max_flat_workgroup_size", d.max_threads);
+    number(".group_segment_fixed_size", d.static_shared);
+    number(".vgpr_count", d.vgprs, d.n_regs);
+    number(".sgpr_count", d.sgprs);
+    number(".vgpr_spill_count", d.n_spills);
+    number(".agpr_count", d.agprs);
+    number(".sgpr_spill_count", d.sgpr_spills);
+    number(".private_segment_fixed_size", d.local_bytes);
   }
   size_t gfx = target.find("gfx");
   for (Description& k : found) {
     if (gfx != std::string::npos) k.target = "hip:" + target.substr(gfx, target.find(':', gfx) - gfx);
     k.num_ctas = 1;
     if (k.max_threads) take_bound(k, *k.max_threads, ".max_flat_workgroup_size");
-    std::erase_if(k.params, [](const Param& p) { return p.type == "hidden"; });
     read_comments(text.substr(0, begin), k);
   }
   return found;

@@ -17,6 +17,7 @@ struct Row {
 
 #define NV(name, functor) {"__nv_" #name, &elementwise_##functor}
 #define OCML(name, functor) {"__ocml_" #name, &elementwise_##functor}
+#define HIP(name, functor) {"__triton_hip_" #name, &elementwise_##functor}
 // A float function under its libdevice names for f32 and f64, and OCML's three.
 #define REAL(name, functor)                                                                      \
   NV(name##f, functor), NV(name, functor), OCML(name##_f16, functor), OCML(name##_f32, functor), \
@@ -51,6 +52,12 @@ constexpr Row kRows[] = {
     NV(fast_expf, exp), NV(fast_exp10f, exp10), NV(fast_logf, log), NV(fast_log2f, log2),
     NV(fast_log10f, log10), NV(fast_sinf, sin), NV(fast_cosf, cos), NV(fast_tanf, tan), NV(fast_tanhf, tanh),
     NV(fast_powf, powf), NV(fast_fdividef, divf),
+    OCML(i0_f32, cyl_bessel_i0), OCML(i0_f64, cyl_bessel_i0), OCML(i1_f32, cyl_bessel_i1),
+    OCML(i1_f64, cyl_bessel_i1), OCML(ncdf_f32, normcdf), OCML(ncdf_f64, normcdf), OCML(ncdfinv_f32, normcdfinv),
+    OCML(ncdfinv_f64, normcdfinv),
+    // Triton's own for AMD.
+    HIP(iabs, absi), HIP(fabs, absf), HIP(rint, roundeven), HIP(llrint, fptosi_rn), HIP(fast_expf, exp),
+    HIP(fast_tanhf, tanh), HIP(fast_fdividef, divf),
     // Round to nearest even by name.
     NV(fadd_rn, addf), NV(dadd_rn, addf), NV(fsub_rn, subf), NV(fmul_rn, mulf), NV(dmul_rn, mulf),
     NV(fdiv_rn, divf), NV(ddiv_rn, divf), NV(fsqrt_rn, sqrt), NV(dsqrt_rn, sqrt), NV(fmaf_rn, fma),

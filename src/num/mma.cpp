@@ -430,6 +430,9 @@ void mfma(const MfmaStep& step) { NUM_OF_ISA(current_isa(), mfma)(step); }
 void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* s, int32_t* e) {
   NUM_OF_ISA(current_isa(), mfma_parts)(value, n, least, fraction, s, e);
 }
+void mfma_chain(const float* a, const float* b, float* sums, int columns, int k) {
+  NUM_OF_ISA(current_isa(), mfma_chain)(a, b, sums, columns, k);
+}
 
 void mma_widen(MmaType type, const void* bytes, float* out) {
   alignas(16) uint8_t tile[128] = {};

@@ -11,7 +11,7 @@ import contextlib
 from triton_runner import _core
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.reading import compile_options
-from triton_runner._base.levels import binary_level
+from triton_runner._base.levels import binary_level, level_of_text
 from triton_runner._base.releases import installed
 from triton_runner._launch import simt
 from triton_runner._launch.launchers import launcher, pieces, signature
@@ -149,7 +149,8 @@ class _Artifact(Compiled):
     def running(self, ptx: str):
         own = self.kernel.function
         description = _with_shared(own.description, ptx)
-        self.kernel.function = simt.executor(ptx, self.label("ptx"), description, own.block, own.cluster)
+        label = self.label(level_of_text(ptx))
+        self.kernel.function = simt.executor(ptx, label, description, own.block, own.cluster)
         try:
             yield
         finally:

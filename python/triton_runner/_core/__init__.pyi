@@ -5,6 +5,7 @@ import enum
 import types
 
 from triton_runner._core import (
+    amdgcn as amdgcn,
     artifact as artifact,
     bench as bench,
     device as device,

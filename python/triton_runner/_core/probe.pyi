@@ -494,6 +494,21 @@ def describe_sass(ptx: str, filename: str, kernel: str, listing: str) -> str:
     A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why none does.
     """
 
+def plan_amd_registers(amdgcn: str, filename: str, kernel: str, names: Sequence[str], threads: int) -> RegisterPlan:
+    """
+    The plan for "v5", "v[2:3]", "s4", "vcc", "exec", "v_add_f32", "kernel.amdgcn:120", "kernel.py:42", "*" of AMD's machine code.
+    """
+
+def plan_amd_taps(tapped: Tapped, twin: str, filename: str, kernel: str, partial: bool = False, keeps_copies: bool = False) -> RegisterPlan:
+    """
+    The plan for a text that was compiled with taps. DiagnosticError: a value is in no register.
+    """
+
+def move_amd_plan(plan: RegisterPlan, twin: str, amdgcn: str, filename: str, kernel: str) -> RegisterPlan:
+    """
+    The plan for the text without taps. DiagnosticError: the two have other instructions.
+    """
+
 class Assignment:
     """
     What a statement of Python gives to a variable, as a value of the TTGIR.

@@ -6,7 +6,7 @@ from triton_runner import _settings
 from triton_runner._base import commands as shell_commands
 from triton_runner._base.levels import executed, level_of_name
 
-DEBUGGED = ("ttir", "ttgir", "ptx", "cubin")
+DEBUGGED = ("ttir", "ttgir", "ptx", "cubin", "amdgcn")
 
 
 _SAME = ("device", "level", "target", "check", "threads")  # settings that the debugger has or can do without

@@ -143,7 +143,7 @@ class Settings:
         words=("trap", "report"), keyword=True, option=True, core=("report_faults", "report".__eq__),
     )  # fmt: skip
     mma: str = _row(
-        "exact", "Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
+        "exact", "Tensor-core sums of code: bit for bit as the hardware (exact), or in f32 (fast).",
         words=("exact", "fast"), keyword=True, option=True, code=True, core=("fast_mma", "fast".__eq__),
     )  # fmt: skip
     numerics: str = _row(

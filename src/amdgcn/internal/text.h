@@ -89,6 +89,13 @@ struct Hidden {
   uint32_t offset = 0, bytes = 0;
 };
 
+// Constants in memory: a table, an array.
+struct Object {
+  std::string bytes;
+  uint32_t align = 1;
+  bool is_known = true;  // every element is a number
+};
+
 struct Kernel {
   std::string_view name;
   std::vector<Instruction> body;  // of the functions that it calls, too, behind its own
@@ -110,6 +117,7 @@ class Module : public base::LinedText {
  public:
   virtual std::string_view target() const = 0;  // "gfx942"
   virtual const std::vector<Kernel>& kernels() const = 0;
+  virtual const Object* object(std::string_view name) const = 0;  // null: there is none
 };
 
 // The text's kernels, or what is wrong with its first fault (file:line:column and a caret). Never crashes, whatever the bytes.

@@ -23,6 +23,9 @@ inline constexpr int kMfmaMaxColumns = 32;
 // By the current instruction set; the same bits on each.
 void mfma(const MfmaStep& step);
 
+// sums += a row of A times B, a fused product after the other. b: [k][columns].
+void mfma_chain(const float* a, const float* b, float* sums, int columns, int k);
+
 // Takes n finite numbers of a format apart: value = significand * 2^(exponent - fraction), and no exponent is below
 // `least`; zeros have that of f32's subnormals.
 void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* significand,

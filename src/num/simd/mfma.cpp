@@ -64,6 +64,12 @@ void mfma(const MfmaStep& s) {
   }
 }
 
+void mfma_chain(const float* a, const float* b, float* sums, int columns, int k) {
+  for (int i = 0; i < k; ++i)
+#pragma GCC ivdep
+    for (int j = 0; j < columns; ++j) sums[j] = fma{}(a[i], b[i * columns + j], sums[j]);
+}
+
 void mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out, int32_t* exponent) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {

@@ -89,6 +89,7 @@ struct MmaOperands {
   extern const MmaOperands mma_operands;                                \
   void mfma(const MfmaStep& step);                                      \
   void mfma_parts(const float*, int64_t, int, int, int32_t*, int32_t*); \
+  void mfma_chain(const float*, const float*, float*, int, int);        \
   }
 NUM_DECLARE_MMA(portable)
 #if defined(__x86_64__)

@@ -357,7 +357,7 @@ std::optional<size_t> Debugger::find(exec::Stopped& stopped, const std::string& 
     for (size_t i = 0; i < values.size() && !it->second; ++i)
       if (means(values[i])) it->second = i;
   };
-  if (name.starts_with('%'))
+  if (name.starts_with('%') || !module_)  // registers: R5, v5
     nearest([&](const void* value) { return name_of(value) == name; });
   else
     nearest([&](const void* value) { return is_assigned(value, name); });

@@ -34,6 +34,9 @@ std::optional<uint32_t> completed_by(const ptx::Function& f, uint32_t at, const 
 // The instruction that commits a product on the way without jumps: a wait may stand after it.
 std::optional<uint32_t> committed_by(const ptx::Function& f, uint32_t at, const std::vector<bool>& targets);
 
+// The tap less the registers that are copies.
+Tap without_copies(const Tap& tap);
+
 // The plan less some of its taps.
 RegisterPlan without_taps(RegisterPlan plan, const std::vector<bool>& lost);
 

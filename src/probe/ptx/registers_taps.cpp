@@ -82,7 +82,10 @@ const char* constraint_of(num::Type type) {
 class Tapper {
  public:
   Tapper(ir::Module& module, std::string_view kernel, std::string_view level)
-      : module_(module), kernel_(kernel), level_(level) {}
+      : module_(module), kernel_(kernel), level_(level) {
+    const ir::Attr* target = module.op()->attr("ttg.target");
+    is_amd_ = target && target->string.find("hip:") != std::string_view::npos;
+  }
 
   base::Status add(const Selected& selected) {
     const ir::Value& asked = *selected.value;
@@ -122,11 +125,13 @@ class Tapper {
     if (auto turn = op ? turns_.end() : turns_.find(block); turn != turns_.end()) before = turn->second->next;
     const std::string n = std::to_string(taps.size());
     // Halves are kept in pairs where they can be: so a tap asks for them.
-    if (num::size_of(tap.site.type) == 2 && (tap.registers >> std::popcount(tap.copies)) % 2 == 0)
+    if (!is_amd_ && num::size_of(tap.site.type) == 2 && (tap.registers >> std::popcount(tap.copies)) % 2 == 0)
       tap.pack = 2;
-    TRY(ir::insert(module_, block, before,
-                   assembly("tap" + n, "tap " + n + " $1", tap.pack > 1 ? "r" : constraint_of(tap.site.type),
-                            tap.pack, name, *value.type)));
+    TRY(ir::insert(
+        module_, block, before,
+        is_amd_ ? amd_assembly(n, tap.site.type, name, *value.type)
+                : assembly("tap" + n, "tap " + n + " $1", tap.pack > 1 ? "r" : constraint_of(tap.site.type),
+                           tap.pack, name, *value.type)));
     taps.push_back(std::move(tap));
     return base::success();
   }
@@ -136,17 +141,41 @@ class Tapper {
  private:
   std::string assembly(const std::string& result, const std::string& comment, const char* constraint,
                        uint32_t pack, const std::string& operand, const ir::Type& type) const {
-    std::string out = "i32";
-    if (type.kind == ir::TypeKind::kTensor) {
-      out = "tensor<";
-      for (int64_t d : type.shape) out += std::to_string(d) + "x";
-      out += std::string(pack > 1 ? "i16, " : "i32, ") +
-             (type.encoding->alias.empty() ? ir::text_of(type.encoding) : std::string(type.encoding->alias)) +
-             ">";
-    }
+    const std::string out = typed(pack > 1 ? "i16" : "i32", type);
     return "%triton_runner_" + result + " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." +
            comment + "\" {constraints = \"=r," + constraint + "\", packed_element = " + std::to_string(pack) +
            " : i32, pure = false} " + operand + " : " + std::string(type.text) + " -> " + out;
+  }
+
+  // A type of the same shape and layout with other elements.
+  static std::string typed(const std::string& element, const ir::Type& type) {
+    if (type.kind != ir::TypeKind::kTensor) return element;
+    std::string out = "tensor<";
+    for (int64_t d : type.shape) out += std::to_string(d) + "x";
+    return out + element + ", " +
+           (type.encoding->alias.empty() ? ir::text_of(type.encoding) : std::string(type.encoding->alias)) +
+           ">";
+  }
+
+  // On AMD's GPUs a vector register has 32 bits, and what is narrower gets there as an integer.
+  static std::string amd_assembly(const std::string& n, num::Type element, std::string operand,
+                                  const ir::Type& type) {
+    std::string text, from(type.text);
+    const auto convert = [&](const char* op, const char* word, const std::string& to) {
+      const std::string out = "%triton_runner_" + to + "_" + n;
+      text += out + " = " + op + " " + operand + " : " + from + word + typed(to, type) + "\n";
+      operand = out, from = typed(to, type);
+    };
+    const auto bytes = num::size_of(element);
+    if (type.text.find("!tt.ptr") != std::string_view::npos) {
+      convert("tt.ptr_to_int", " -> ", "i64");
+    } else if (bytes < 4) {
+      if (!num::is_integer(element)) convert("tt.bitcast", " -> ", "i" + std::to_string(8 * bytes));
+      convert("arith.extui", " to ", "i32");
+    }
+    return text + "%triton_runner_tap" + n + " = tt.elementwise_inline_asm \"; triton_runner.tap " + n +
+           " $1\" {constraints = \"=v,v\", packed_element = 1 : i32, pure = false} " + operand + " : " +
+           from + " -> " + typed("i32", type);
   }
 
   // Who holds which element.
@@ -204,10 +233,11 @@ class Tapper {
     ir::Block* body = loop->region()->first;  // of scf.while the part that decides
     auto put = [&](const char* what, ir::Block* block, ir::Op* before) -> base::Status {
       const std::string zero = std::string("triton_runner_") + what + "_zero" + n;
-      const std::string text =
-          "%" + zero + " = arith.constant 0 : i32\n%triton_runner_" + what + n +
-          " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." + what + " " + n +
-          "\" {constraints = \"=r,n\", packed_element = 1 : i32, pure = false} %" + zero + " : i32 -> i32";
+      const std::string text = "%" + zero + " = arith.constant 0 : i32\n%triton_runner_" + what + n +
+                               " = tt.elementwise_inline_asm \"" + (is_amd_ ? "" : "mov.b32 $0, 0; //") +
+                               (is_amd_ ? "; triton_runner." : " triton_runner.") + what + " " + n +
+                               "\" {constraints = \"" + (is_amd_ ? "=v,v" : "=r,n") +
+                               "\", packed_element = 1 : i32, pure = false} %" + zero + " : i32 -> i32";
       auto done = TRY(ir::insert(module_, block, before, text));
       if (block == body) turns_[body] = done.back();
       return base::success();
@@ -220,6 +250,7 @@ class Tapper {
 
   ir::Module& module_;
   std::string_view kernel_, level_;
+  bool is_amd_ = false;
   std::vector<ir::Op*> marked_;
   std::map<ir::Block*, ir::Op*> turns_;  // of a loop's body, the mark that it begins with
 };

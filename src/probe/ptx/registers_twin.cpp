@@ -25,22 +25,6 @@ bool shows_copies(const Tap& tap, std::span<const std::string_view> shown, bool 
   return true;
 }
 
-// The tap less the registers that are copies.
-Tap without_copies(const Tap& tap) {
-  Tap out = tap;
-  out.elements.clear();
-  out.registers = tap.registers >> std::popcount(tap.copies);
-  out.copies = 0;
-  for (uint32_t b = 0; b < tap.blocks; ++b)
-    for (uint32_t r = 0; r < tap.registers; ++r) {
-      if (r & tap.copies) continue;
-      const auto row =
-          tap.elements.begin() + static_cast<ptrdiff_t>((b * tap.registers + r) * size_t{tap.threads});
-      out.elements.insert(out.elements.end(), row, row + tap.threads);
-    }
-  return out;
-}
-
 // A run of comments at one place becomes one probe.
 void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& place,
             RegisterPlan::Part::Kind kind, uint32_t number, uint32_t which, const Source& source) {
@@ -63,6 +47,21 @@ void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& pl
 }
 
 }  // namespace
+
+Tap without_copies(const Tap& tap) {
+  Tap out = tap;
+  out.elements.clear();
+  out.registers = tap.registers >> std::popcount(tap.copies);
+  out.copies = 0;
+  for (uint32_t b = 0; b < tap.blocks; ++b)
+    for (uint32_t r = 0; r < tap.registers; ++r) {
+      if (r & tap.copies) continue;
+      const auto row =
+          tap.elements.begin() + static_cast<ptrdiff_t>((b * tap.registers + r) * size_t{tap.threads});
+      out.elements.insert(out.elements.end(), row, row + tap.threads);
+    }
+  return out;
+}
 
 base::Result<RegisterPlan> plan_registers(std::span<const Tap> given, const ptx::Module& twin,
                                           const ptx::Module& ptx, bool partial, bool keeps_copies) {

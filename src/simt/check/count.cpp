@@ -40,7 +40,7 @@ uint64_t distinct(uint64_t* begin, uint64_t* end) {
 
 Counting::Counting(const Launch& launch, exec::CountObserver& observer)
     : plan_(*launch.code->counting), observer_(observer) {
-  sums_.begin(plan_.as.size(), launch.code->threads / 32);
+  sums_.begin(plan_.as.size(), launch.code->threads / launch.code->width);
   stretch_warps_.resize(plan_.stretches.size() * sums_.warps);
   stretch_threads_.resize(plan_.stretches.size());
   if (observer.keeps_trace())
@@ -75,11 +75,12 @@ void Counting::stretch(const Exec& x, uint32_t number) {
   finish_all();
   uint64_t* by_warp = stretch_warps_.data() + size_t{number} * sums_.warps;
   uint64_t warps = 0, threads = 0;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    const uint32_t on = mask_bits(x.mask, w);
+  const uint32_t width = x.code().width;
+  for (uint32_t w = 0; w < x.count; w += width) {
+    const uint64_t on = mask_bits(x.mask, w, width);
     if (!on) continue;
-    ++by_warp[(x.first + w) / 32], ++warps;
-    if (trace_) trace_->step(x.program(), (x.first + w) / 32, number);
+    ++by_warp[(x.first + w) / width], ++warps;
+    if (trace_) trace_->step(x.program(), (x.first + w) / width, number);
     threads += static_cast<uint64_t>(std::popcount(on));
   }
   stretch_threads_[number] += threads;
@@ -93,11 +94,12 @@ void Counting::stretch(const Exec& x, uint32_t number) {
 
 void Counting::guard(const Exec& x, uint32_t instruction, const int8_t* predicate, uint8_t flip) {
   uint64_t taken = 0, divergent = 0, threads = 0;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    const uint32_t on = mask_bits(x.mask, w), holds = mask_bits(predicate, w),
+  const uint32_t width = x.code().width;
+  for (uint32_t w = 0; w < x.count; w += width) {
+    const uint64_t on = mask_bits(x.mask, w, width), holds = mask_bits(predicate, w, width),
                    meant = on & (flip ? ~holds : holds);
     if (!meant && on && trace_)
-      trace_->add(x.program(), (x.first + w) / 32, instruction, exec::TraceEvent::kOff);
+      trace_->add(x.program(), (x.first + w) / width, instruction, exec::TraceEvent::kOff);
     if (!meant) continue;
     ++taken;
     divergent += meant != on;
@@ -123,7 +125,8 @@ void Counting::access(const Exec& x, const Operands& in, Space space, uint32_t l
       if (space == Space::kShared && write == (plan_.as[instruction] == CountAs::kCopyIn))
         add(cluster, instruction, Count::kCopiedBytes, bytes);
       if (trace_)
-        trace_->copy(x.program(), (x.first + lane) / 32, instruction, space == Space::kGlobal, at, bytes);
+        trace_->copy(x.program(), (x.first + lane) / x.code().width, instruction, space == Space::kGlobal, at,
+                     bytes);
       if (space == Space::kGlobal && bytes > 0) {  // a row of a box, or all of a plain copy
         add(cluster, instruction, Count::kGlobalBytes, bytes);
         add(cluster, instruction, Count::kGlobalSectors, (at + bytes - 1) / kSector - at / kSector + 1);
@@ -135,9 +138,9 @@ void Counting::access(const Exec& x, const Operands& in, Space space, uint32_t l
       break;
   }
   Request& request = requests_[static_cast<size_t>(space)];
-  const uint32_t thread = x.first + lane, warp = thread / 32;
+  const uint32_t thread = x.first + lane, warp = thread / x.code().width;
   const bool same = request.in == &in && request.warp == warp && request.cluster == &cluster &&
-                    request.program == x.program() && request.count < 32;
+                    request.program == x.program() && request.count < request.at.size();
   if (!same) {
     finish(request, space);
     request.in = &in, request.instruction = instruction, request.warp = warp;
@@ -146,7 +149,7 @@ void Counting::access(const Exec& x, const Operands& in, Space space, uint32_t l
   }
   request.bytes = std::max(request.bytes, bytes);
   request.at[request.count] = at;
-  request.lanes[request.count++] = static_cast<uint8_t>(thread % 32);
+  request.lanes[request.count++] = static_cast<uint8_t>(thread % x.code().width);
 }
 
 void Counting::finish(Request& request, Space space) {
@@ -154,7 +157,7 @@ void Counting::finish(Request& request, Space space) {
   const uint64_t bytes = uint64_t{request.bytes} * request.count;
   Cluster& cluster = *request.cluster;
   const uint32_t instruction = request.instruction;
-  std::array<uint64_t, 32 * 16> sectors;
+  std::array<uint64_t, kMostLanes * 16> sectors;
   size_t n = 0;
   switch (space) {
     case Space::kShared:
@@ -194,9 +197,10 @@ void Counting::finish(Request& request, Space space) {
 
 void Counting::finish_shared(const Request& request) {
   const uint32_t lanes_of_phase = request.bytes >= 16 ? 8 : request.bytes == 8 ? 16 : 32;
+  const uint32_t width = request.cluster->ctas[0]->code->width;
   uint64_t wavefronts = 0, least = 0;
   exec::Collision worst;
-  for (uint32_t first = 0; first < 32; first += lanes_of_phase) {
+  for (uint32_t first = 0; first < width; first += lanes_of_phase) {
     // For each bank the different words, and which of the request's threads has them.
     std::array<std::array<std::pair<uint64_t, uint32_t>, 32>, kBanks> words;
     std::array<uint32_t, kBanks> n{};
@@ -220,7 +224,7 @@ void Counting::finish_shared(const Request& request) {
     worst.ways = n[busiest], worst.bank = busiest, worst.program = request.program;
     for (uint32_t e = 0; e < 2; ++e) {
       const uint32_t k = words[busiest][e].second;
-      worst.threads[e] = request.warp * 32 + request.lanes[k];
+      worst.threads[e] = request.warp * width + request.lanes[k];
       worst.offsets[e] = static_cast<uint32_t>(request.at[k]);
     }
   }
@@ -240,7 +244,7 @@ void Counting::barrier(const Exec& x, const Operands& in, uint32_t lane, exec::T
                        uint32_t at, uint64_t value) {
   const Source* source = instr_of(in).source;
   if (trace_ && source)
-    trace_->barrier(x.program(), (x.first + lane) / 32, source->index, kind, at,
+    trace_->barrier(x.program(), (x.first + lane) / x.code().width, source->index, kind, at,
                     static_cast<uint32_t>(value));
 }
 

@@ -31,6 +31,8 @@ struct CountPlan {
   std::vector<CountAs> as;
 };
 
+constexpr uint32_t kMostLanes = 64;  // of a warp
+
 class Counting {
  public:
   Counting(const Launch& launch, exec::CountObserver& observer);
@@ -58,8 +60,8 @@ class Counting {
     bool write = false;
     Cluster* cluster = nullptr;
     int64_t program = 0;
-    std::array<uint64_t, 32> at{};
-    std::array<uint8_t, 32> lanes{};
+    std::array<uint64_t, kMostLanes> at{};
+    std::array<uint8_t, kMostLanes> lanes{};
   };
   void add(Cluster& cluster, uint32_t instruction, exec::Count count, uint64_t n) {
     sums_.instructions[instruction][count] += n;

@@ -81,8 +81,9 @@ class SimtKernel final : public exec::Kernel {
     if (options.perturb) return refused("perturb= is for TTIR and TTGIR, whose ops say what rounds");
     if (exec::wants_both_ends(options) && has_two_ends())
       return exec::launch_both_ends(*this, options, args, allocations);
-    if (options.counter && code_.level != "cubin")
-      return refused("what is executed is counted in machine code", {"launch it at level 'cubin'"});
+    if (options.counter && code_.level != "cubin" && code_.level != "amdgcn")
+      return refused("what is executed is counted in machine code",
+                     {"launch it at level 'cubin', or 'amdgcn' of AMD's targets"});
     auto observed = with_probes(options);
     if (!observed) return exec::LaunchError{observed.error(), {}};
     if (options.stopper && !*observed) return {};  // it is not to run

@@ -2,6 +2,7 @@
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -153,3 +154,25 @@ def prints(x, out, B: tl.constexpr):
 def strided(x, out, stride, B: tl.constexpr):
     at = tl.arange(0, B)
     tl.store(out + at, tl.load(x + 150 + at * stride // 16777216))  # from -128 to 127
+
+
+@triton.jit
+def of_libdevice(x, out, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)
+    tl.store(out + at, libdevice.cyl_bessel_i0(v))
+    tl.store(out + B + at, libdevice.rint(v))
+    tl.store(out + 2 * B + at, libdevice.fast_expf(v))
+    tl.store(out + 3 * B + at, libdevice.fast_tanhf(v))
+
+
+@triton.jit(noinline=True)
+def summed(x, out, B: tl.constexpr):
+    tl.store(out, tl.sum(tl.load(x + tl.arange(0, B))))
+
+
+@triton.jit
+def calls_with_shared(x, out, B: tl.constexpr):
+    tl.store(out + 2, tl.sum(tl.load(x + tl.arange(0, B)) * 2))
+    summed(x, out, B)
+    summed(x + B, out + 1, B)

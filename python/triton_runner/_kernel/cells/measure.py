@@ -133,10 +133,13 @@ def tried(how, cell: dict) -> Result:
         except WorkerError as error:
             if error.ended != "killed":
                 late = error.ended == "late"
-                return Result(error=error.message, stage=error.stage, pass_=error.pass_name, transient=late)
+                return Result(
+                    error=error.message, stage=error.stage, pass_=error.pass_name, transient=late,
+                    notes=[*map(str, error.notes)],
+                )  # fmt: skip
             why = error.message
         except DiagnosticError as error:
-            return Result(error=error.message)
+            return Result(error=error.message, notes=[*map(str, error.notes)])
         except ConnectionError as error:  # the worker was ended between two requests
             why = str(error)
         except OSError as error:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 
 from triton_runner import ptx
 from triton_runner._artifact.reading import describe
+from triton_runner._base.commands import shell
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import MLIR, level_of_name
 from triton_runner._code import machine_registers
 from triton_runner._code.machine_registers import MachineRegisters
 from triton_runner._code.walk import reached
@@ -161,6 +164,12 @@ def _trace(kernel, signature, constexprs, target, options, triton) -> tuple[pass
         given = {"target": target, "options": options, "triton": triton}
         return passes.passes(kernel, signature, constexprs, **given, to=level, check=False)
 
+    entry = level_of_name(kernel) if isinstance(kernel, (str, os.PathLike)) else ""
+    if entry and entry not in MLIR:
+        raise fail(
+            f"{os.fspath(kernel)} is {entry.upper()}: the ledger follows buffers and values from IR to IR",
+            f"give kernel.py:name or its TTIR; {shell('resources', os.fspath(kernel))} reads the code",
+        )
     if (target or "").startswith("hip:"):
         return to("amdgcn"), []
     try:

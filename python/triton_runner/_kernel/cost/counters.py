@@ -8,7 +8,8 @@ import dataclasses
 from triton_runner._core import probe
 from triton_runner._kernel.cost.results import Instruction
 
-FLOATS = ("f16", "tf32", "f8", "f4", "f64")  # types of matrices whose operations are floating-point ones
+# Types of matrices whose operations are floating-point ones.
+FLOATS = ("f16", "tf32", "f8", "f4", "f32", "f64")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from triton_runner import _settings
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
-from triton_runner._core import probe, sass
+from triton_runner._core import amdgcn, probe, sass
 from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arguments import Arguments
 from triton_runner._worker.spelling import option
@@ -27,9 +27,9 @@ COUNTS = [name for name, *_ in probe.COUNTS]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counted:
-    """The counts of the engine. table: a row for each of `rows` (sass.Instruction), a column for each of
-    COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be those of
-    all programs, or 1; agree: whether the programs that ran have equal counts."""
+    """The counts of the engine. table: a row for each of `rows` (Instruction of sass or amdgcn), a column for
+    each of COUNTS; by_warp: likewise, warps of a block; scale: by how much the counts were multiplied to be
+    those of all programs, or 1; agree: whether the programs that ran have equal counts."""
 
     rows: list
     listing: str
@@ -68,9 +68,22 @@ def counted(launch: Relaunch, sample=None, threads: int = 0, told=lambda text, d
     places, observer = programs_of(grid, sample), probe.CountObserver()
     copies = launch.arguments.copied("cpu", alignment=ALIGNMENT)
     _run(launch, observer, copies, places, threads, told)
-    listing = tools.listing(launch.texts["cubin"])
-    rows = sass.parse_kernel(listing, launch.name).instructions
+    rows, listing = _rows(launch)
     return _of(observer, rows, listing, grid, places is not None)
+
+
+def level_of(launch: Relaunch) -> str:
+    """The level of the machine code that is counted: "cubin", or "amdgcn"."""
+    return "amdgcn" if launch.target.startswith("hip:") else "cubin"
+
+
+def _rows(launch: Relaunch) -> tuple[list, str]:
+    """(the instructions of the machine code, its text)."""
+    if level_of(launch) == "amdgcn":
+        text = launch.texts["amdgcn"]
+        return amdgcn.instructions(text, launch.name), text
+    listing = tools.listing(launch.texts["cubin"])
+    return sass.parse_kernel(listing, launch.name).instructions, listing
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,21 +114,17 @@ def traced(launch: Relaunch, programs: list[int], more: list[int], most: int) ->
     rest = [number for number in more if number not in ran]
     if rest and len(set(probe.traced_instructions(observer).values())) > 1:
         _run(launch, observer, copies, programs_of(grid, rest), 0, tell)
-    listing = tools.listing(launch.texts["cubin"])
+    rows, listing = _rows(launch)
     memory = [(copies.address(i), data.nbytes) for i, data in enumerate(copies.live())]
-    return Traced(observer, sass.parse_kernel(listing, launch.name).instructions, listing, memory)
+    return Traced(observer, rows, listing, memory)
 
 
 def _run(launch: Relaunch, observer, copies: Arguments, places: list | None, threads: int, told) -> None:
     """Launches these programs on copies of the arguments."""
-    if not launch.target.startswith("cuda:"):
-        raise fail(
-            f"kernel '{launch.name}' is for {launch.target}, and the engine counts NVIDIA's machine code",
-            f"{option('target', 'cuda:90')} compiles it for an H100",
-        )
-    fixed = {"device": "cpu", "level": "cubin", "target": launch.target, "recorder": observer}
+    level = level_of(launch)
+    fixed = {"device": "cpu", "level": level, "target": launch.target, "recorder": observer}
     with unseen(), _settings.using(**fixed, threads=threads, programs=0, check="", shuffle=-1):
-        kernel = launch.kernel("cubin")
+        kernel = launch.kernel(level)
         for number, place in enumerate(places or [()]):
             told(launch.name, number if places else None, len(places) if places else None)
             with _settings.using(program=",".join(map(str, place))):
@@ -129,7 +138,7 @@ class Binary:
 
     def __init__(self, launch: Relaunch):
         self.name, self.metadata = launch.name, launch.metadata
-        self.asm = {"cubin": launch.texts["cubin"]}
+        self.asm = {level_of(launch): launch.texts[level_of(launch)]}
 
 
 def blocks_of(launch: Relaunch) -> int:

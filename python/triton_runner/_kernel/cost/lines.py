@@ -16,6 +16,7 @@ from triton_runner._base.levels import LEVELS, levels_of
 from triton_runner._core import sass
 from triton_runner._kernel.cost import bounds
 from triton_runner._kernel.cost.chips import Chip
+from triton_runner._kernel.cost.counters import FLOATS
 from triton_runner._kernel.cost.counting import COUNTS, Counted
 from triton_runner._kernel.cost.results import Collision, Instruction, Line
 from triton_runner._kernel.material import Material
@@ -34,29 +35,36 @@ def map_of(launch: Relaunch, notes: list[str]) -> SourceMap | None:
     asm = {level: asm[level] for level in LEVELS if level in asm}
     map_ = SourceMap(Material(launch.name, launch.target, "", asm, launch.metadata))
     notes += map_.notes
-    return map_ if "sass" in map_.levels else None
+    return map_ if machine_level(map_) else None
+
+
+def machine_level(map_: SourceMap) -> str:
+    """The level of a map that is machine code: "sass", "amdgcn", or ""."""
+    return next((level for level in ("sass", "amdgcn") if level in map_.levels), "")
 
 
 class _Places:
-    """Finds where an instruction comes from: (line of TTGIR, file, line), by its address."""
+    """Finds where an instruction comes from: (line of TTGIR, file, line), by its address, or by its line."""
 
     def __init__(self, map_: SourceMap | None, kernel: str):
         self._map, self._known = map_, {}
-        self._lines = addresses(map_.levels["sass"].text, kernel) if map_ else {}
+        self._level = machine_level(map_) if map_ else ""
+        self._lines = addresses(map_.levels["sass"].text, kernel) if self._level == "sass" else {}
 
     def of(self, row: sass.Instruction) -> tuple[int, str, int]:
         if self._map is None:
             return 0, *_split(row.program)
-        sass = self._map.levels["sass"].rows.get(self._lines.get(row.address, -1))
-        if sass is None:
+        at = row.line if self._level == "amdgcn" else self._lines.get(row.address, -1)
+        found = self._map.levels[self._level].rows.get(at)
+        if found is None:
             return 0, *_split(row.program)
-        key = sass.places
+        key = found.places
         if key not in self._known:
-            self._known[key] = self._look(sass.line, key, row)
+            self._known[key] = self._look(found.line, key, row)
         return self._known[key]
 
     def _look(self, line: int, places: tuple, row: sass.Instruction) -> tuple[int, str, int]:
-        ttgir = self._map.counterparts("sass", line).get("ttgir") or [0]
+        ttgir = self._map.counterparts(self._level, line).get("ttgir") or [0]
         for file, number, _ in self._map.stack(places[0]) if places else ():
             if file == self._map.main_file:
                 return ttgir[0], file, number
@@ -97,7 +105,7 @@ def _collision(found: dict | None) -> Collision | None:
 def flops_of(one: Instruction) -> int:
     """Floating-point operations of all its executions; those of integer matrices do not count."""
     counts = one.counts
-    of_matrix = one.matrix_operations if one.matrix_type in ("f16", "tf32", "f8", "f4", "f64") else 0
+    of_matrix = one.matrix_operations if one.matrix_type in FLOATS else 0
     return one.flops * counts.get("threads_on", 0) + of_matrix * counts.get("executed", 0)
 
 

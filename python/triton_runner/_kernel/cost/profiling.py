@@ -126,8 +126,9 @@ def _needs(launch: Relaunch, map_: SourceMap | None, notes: list[str]):
     """The Resources of the machine code; None, with a note: they are not known."""
     try:
         return resources(
-            Binary(launch), launch.metadata, name=launch.name, listing=map_ and map_.levels["sass"].text
-        )
+            Binary(launch), launch.metadata, name=launch.name,
+            listing=map_.levels["sass"].text if map_ and "sass" in map_.levels else None,
+        )  # fmt: skip
     except DiagnosticError as error:
         notes.append(f"no resources: {error.message}")
         return None

@@ -26,7 +26,8 @@ class Collision:
 @dataclasses.dataclass(frozen=True)
 class Instruction:
     """An instruction of the machine code. ptx_line, ttgir_line: the lines that it was made from (0: not
-    known); file, line: of the program; pipe: "" where no source says; share: of all warp instructions."""
+    known); address: in AMDGCN its line; file, line: of the program; pipe: "" where no source says; share: of
+    all warp instructions."""
 
     address: int
     text: str

@@ -10,14 +10,14 @@ from triton_runner import _settings
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import MLIR, levels_of
+from triton_runner._base.levels import MLIR, ON_CPU
 from triton_runner._kernel.dumps import session
 from triton_runner._kernel.dumps.records import Dump, Values
 from triton_runner._kernel.dumps.session import active
 from triton_runner._launch import launchers
 from triton_runner._settings import devices
 
-LEVELS = levels_of("cuda")  # whose values can be recorded
+LEVELS = tuple(level for level in ON_CPU if level != "hsaco")  # whose values can be recorded
 
 
 class dumping:

@@ -21,6 +21,7 @@ from triton_runner._base.recent import Recent
 from triton_runner._base.releases import installed
 from triton_runner._code import llvm_ir, llvm_values
 from triton_runner._core import probe
+from triton_runner._kernel.dumps import amd_registers
 from triton_runner._worker.spelling import option
 
 
@@ -36,9 +37,15 @@ def run(request, function, entry, args, kwargs, grid):
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
     compiled = compiled_of(kernel)
-    code = Code(compiled)
-    key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
-    plan, text, changes = _plans.get(key) or _plans.put(key, _plan(request, code))
+    if compiled.has("amdgcn"):
+        texts = compiled.asm["amdgcn"], compiled.asm["ttgir"] if compiled.has("ttgir") else None
+        make = functools.partial(amd_registers.plan, request, compiled)
+    else:
+        code = Code(compiled)
+        texts = code.ptx, code.ttgir, code.size
+        make = functools.partial(_plan, request, code)
+    key = (*texts, request.selectors, request.level, request.lenient, request.ttgir)
+    plan, text, changes = _plans.get(key) or _plans.put(key, make())
     recorder = probe.RegisterRecorder(
         plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
     )
@@ -62,11 +69,6 @@ class Code:
         self.compiled = compiled
         self.name = compiled.name
         if not compiled.has("ptx"):
-            if compiled.has("amdgcn"):
-                raise fail(
-                    f"kernel '{self.name}' runs as AMD's machine code, whose values cannot be dumped",
-                    f"dump it with {option('level', 'ttgir')}",
-                )
             raise fail(
                 f"kernel '{self.name}' does not run as PTX here", f"launch it with {option('level', 'ptx')}"
             )

@@ -132,8 +132,8 @@ def lockstep(
     - `args`: a list, or a dict by parameter name. Every run starts with the same contents, and the arguments
       are restored afterwards.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`, `"cubin"`; by default
-      `("ttir", "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
+    - `levels`: levels to run on the CPU, of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"`, `"cubin"`, `"amdgcn"`; by
+      default `("ttir", "ttgir")`. An artifact of LLIR or PTX is compared with the TTGIR beside its file.
     - `devices`: `"cpu"`, and a GPU (`"cuda"`), which is compared at TTGIR.
     - `sources`: `{level: path or text}`, replaces the code that Triton compiles for a level.
     - `programs`: as for `dumping()`.
@@ -215,7 +215,7 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
     differences, compared = [], {}
     for a, b in itertools.pairwise(runs):
-        if b.device != "cpu" or b.level == "cubin":  # the same text where that ran here too
+        if b.device != "cpu" or b.level in ("cubin", "amdgcn"):  # the same text where that ran here too
             a = next((run for run in runs if run.level == "ttgir" and run.device == "cpu"), a)
         pair_differences, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
@@ -270,7 +270,7 @@ def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
     selectors, ttgir = ("*",), ""
     if run.level not in MLIR:
         above = next((other for other in reversed(before) if other.level == "ttgir"), None)
-        if above is None and any(level == "cubin" for *_, level in plan):
+        if above is None and (run.level == "amdgcn" or any(level == "cubin" for *_, level in plan)):
             run.launched()
             nothing.notes = ["only what it leaves in memory is compared"]
             run.dump = Dump(nothing)

@@ -95,6 +95,9 @@ def _heat(launch: dict, map_, addresses) -> tuple[dict, dict]:
         for one in stalls or launch["instructions"]:
             if (line := lines.get(one["address"])) is not None:
                 own[line] = own.get(line, 0) + one["share"]
+    elif "amdgcn" in map_.levels:
+        counted["amdgcn"] = "warp instructions"
+        weights["amdgcn"] = {one["address"]: one["share"] for one in launch["instructions"]}
     heat: dict[str, dict] = {}
     scale = {}
     for level, lines in weights.items():
@@ -103,7 +106,7 @@ def _heat(launch: dict, map_, addresses) -> tuple[dict, dict]:
             continue
         top, total = max(shares), sum(shares)
         # Instructions that all run equally often are not hot: full heat needs much more than the least.
-        full = max(top, _HOT * min(shares)) if level in ("ptx", "sass") else top
+        full = max(top, _HOT * min(shares)) if level in ("ptx", "sass", "amdgcn") else top
         heat[level] = {line: round(n / full, 4) for line, n in lines.items() if n}
         scale[level] = {"of": counted[level], "least": min(shares) / total, "most": top / total}
     python: dict[str, dict] = {}

@@ -7,13 +7,13 @@ from triton_runner._core import probe
 from triton_runner._kernel.dumps.axes import program_of
 from triton_runner.verbs.debug.results import Exited, Stopped
 
-_WARP = 32
 _MOST, _BLOCKS = 64, 16  # warps of a block, or partitions of a program; blocks of a cluster
 
 
 class Focus:
     """A part of Session."""
 
+    wave = 32  # threads of a warp, or of one of AMD's wavefronts
     threads: range | None = None  # of a block: those that are shown, and that stop
     _task = -1  # the partition, or the first of those threads
     _alone: list[tuple]  # (first moment, last moment, frozen meanwhile) of the commands of threads alone
@@ -24,13 +24,13 @@ class Focus:
         are then shown of these alone. What is left out is all."""
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         if lane is not None and warp is None:
-            warp = 0 if self.threads is None else self.threads.start // _WARP
-        if lane is not None and not 0 <= lane < _WARP:
-            raise fail(f"lane {lane}: a warp has lanes 0 to {_WARP - 1}")
+            warp = 0 if self.threads is None else self.threads.start // self.wave
+        if lane is not None and not 0 <= lane < self.wave:
+            raise fail(f"lane {lane}: a warp has lanes 0 to {self.wave - 1}")
         self.threads, self._task = None, -1 if partition is None else partition
         if warp is not None:
-            first = warp * _WARP + (lane or 0)
-            self.threads = range(first, first + (_WARP if lane is None else 1))
+            first = warp * self.wave + (lane or 0)
+            self.threads = range(first, first + (self.wave if lane is None else 1))
             self._task = first
         self._debugger.focus(self.focus, self._task)
 
@@ -38,8 +38,8 @@ class Focus:
         """The keywords that focus_on() was given."""
         out: dict = {"program": ",".join(map(str, self.focus))} if self.focus != [-1, -1, -1] else {}
         if self.threads is not None:
-            out["warp"] = self.threads.start // _WARP
-            out |= {"lane": self.threads.start % _WARP} if len(self.threads) == 1 else {}
+            out["warp"] = self.threads.start // self.wave
+            out |= {"lane": self.threads.start % self.wave} if len(self.threads) == 1 else {}
         elif self._task >= 0:
             out["partition"] = self._task
         return out
@@ -86,8 +86,8 @@ class Focus:
 
     def _freeze_others(self, threads: tuple, task: int) -> set[tuple[int, int]]:
         """(block, warp), or (0, partition), of those that it froze."""
-        block, first, count = threads or (0, task * _WARP, 1)
-        own = {(block, n) for n in range(first // _WARP, (first + count - 1) // _WARP + 1)}
+        block, first, count = threads or (0, task * self.wave, 1)
+        own = {(block, n) for n in range(first // self.wave, (first + count - 1) // self.wave + 1)}
         left = {(b, n) for b in range(_BLOCKS if threads else 1) for n in range(_MOST)} - own - self._frozen()
         return {(b, n) for b, n in sorted(left) if self._freeze(b, n, True)}
 
@@ -98,7 +98,7 @@ class Focus:
         out: set = set()
         for moment, kind, what, _ in self._replays.edits:
             at = divmod(what, size) if here.threads else (0, what)
-            at = (at[0], at[1] // _WARP) if here.threads else at
+            at = (at[0], at[1] // self.wave) if here.threads else at
             if kind == probe.EditKind.FREEZE and moment >= since:
                 out.add(at)
             elif kind == probe.EditKind.THAW:
@@ -109,9 +109,9 @@ class Focus:
         """Returns whether there is such a warp or partition."""
         here, size = self._standing(), self._debugger.block_threads
         kind = probe.EditKind.FREEZE if on else probe.EditKind.THAW
-        if here.threads and not 0 <= number * _WARP < size:
+        if here.threads and not 0 <= number * self.wave < size:
             return False
-        what = block * size + number * _WARP if here.threads else number
+        what = block * size + number * self.wave if here.threads else number
         is_there = self._debugger.edit(kind, what, b"")
         if is_there:
             self._replays.edits.append((here.moment, kind, what, b""))

@@ -75,7 +75,7 @@ class Machine:
         return sorted(out, key=lambda b: (b.space, b.at, -b.bytes))
 
     def shared(self, at: int = 0, nbytes: int | None = None) -> bytes:
-        """Bytes of the block's shared memory; by default all of it, at levels ptx and cubin."""
+        """Bytes of the block's shared memory; by default all of it, below the IR."""
         if nbytes is None:
             nbytes = self._of_lanes("shared_bytes") - at
         data = self._debugger.shared(at, nbytes) if at >= 0 and nbytes >= 0 else None
@@ -106,7 +106,8 @@ class Machine:
         held = getattr(self._debugger, name)
         if held is None and self.has_values:
             raise fail(
-                f"level {self._places.level} has no threads to show", "--level ptx and --level cubin have"
+                f"level {self._places.level} has no threads to show",
+                "--level ptx, --level cubin and --level amdgcn have",
             )
         if held is None:
             raise fail("the block has allocated no tensor memory")

@@ -14,6 +14,7 @@ from triton_runner.verbs.debug import conditions
 FUNCTIONS = ("abs", "max", "min", "sum", "any", "all", "isnan", "isinf", "int", "float", "bool", "len")
 _ALWAYS = {*FUNCTIONS, "True", "False", "None", "np", "numpy", *conditions.OF_THE_LAUNCH}
 _MACHINE = re.compile(r"(UR|R|UP|P)\d+")
+_AMD = re.compile(r"[vsa]\d+|(vcc|exec)_(lo|hi)|m0|scc")
 
 
 def missing(name: str, level: str, texts, kernel: str, constants, variables) -> list[str] | None:
@@ -39,6 +40,8 @@ def missing(name: str, level: str, texts, kernel: str, constants, variables) -> 
 def _is_register(name: str, level: str, texts, kernel: str) -> bool:
     if level == "cubin":
         return _MACHINE.fullmatch(name) is not None
+    if level == "amdgcn":
+        return _AMD.fullmatch(name) is not None
     return name.startswith("%") and probe.names_registers(texts["ptx"], "<ptx>", kernel, name)
 
 

@@ -10,6 +10,7 @@ import re
 
 from triton_runner._base import tools
 from triton_runner._base.errors import fail, is_of_language
+from triton_runner._base.levels import MLIR
 from triton_runner._base.markers import BREAKPOINT
 from triton_runner._core import ir, probe
 from triton_runner.verbs.debug.results import Frame
@@ -156,6 +157,8 @@ class Places:
         """Returns for PTX and machine code the loops whose iterations are those of a loop of Python: (head,
         body, places before it), the outermost first. Left out are loops in which code waits, and those of a
         loop of Python that became several, or that ptxas unrolled: their rounds are other ones."""
+        if self.level == "amdgcn":
+            return []  # they are not counted there
         text, kernel = self.texts[self.level], self.all[0].function if self.all else ""
         text = tools.listing(text) if self.level == "cubin" else text
         by_line: dict[int, list[int]] = {}
@@ -226,7 +229,7 @@ class Places:
             depth = depths[n] if depths else len(self.frames[i])
             outside = tuple(self.frames[i][len(self.frames[i]) - depth + 1 :])
             key = (self.all[i].block, self.all[i].function, outside)
-            if self.level in ("ptx", "cubin"):  # no blocks there: where the run of a line begins
+            if self.level not in MLIR:  # no blocks there: where the run of a line begins
                 begins = n == 0 or places[n - 1] != i - 1
                 first += [i] if begins else []
             elif key not in seen:

@@ -24,9 +24,10 @@ class Stopped:
       "beginning" (it was to go back, and nothing is before), "thawed" (nothing but what was frozen could go
       on).
     - `breakpoints`: the numbers of those that were hit.
-    - `task`: 0, or the number of a partition; at PTX and cubin the first thread in the block.
-    - `threads`: at PTX and cubin (block in the cluster, first thread, how many), else ().
+    - `task`: 0, or the number of a partition; below the IR the first thread in the block.
+    - `threads`: below the IR (block in the cluster, first thread, how many), else ().
     - `op`, `text`, `at`: the op or instruction, as its text has it, and its line there.
+    - `wave`: threads of a warp, or of one of AMD's wavefronts.
     - `note`: of a place that is in a pipeline's prologue or epilogue: which iteration it is of.
     - `trap`, `trap_kind`: of a launch that stands at a fault, all of it and what it is ("out of bounds").
     - `moment`: how many places the launch had come to: the same in each run of it.
@@ -51,6 +52,7 @@ class Stopped:
     trap_kind: str | None = None
     hidden: int = 0  # frames of inlined functions that begin here: a step goes into them
     note: str = ""
+    wave: int = 32
     event: str = "stopped"
 
     @property

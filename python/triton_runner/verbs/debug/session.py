@@ -391,6 +391,7 @@ class Session(Back, Focus):
         self._variables = None
         if self.level not in MLIR:
             self._variables = Variables(call.kernel, self.level, again, self._debugger.original)
+        self.wave = 64 if again.target.startswith("hip:gfx9") else 32
         self.grids.append(again.grid)
         self._texts.append(again.texts)
         self._thaws, self._alone = [], []
@@ -467,7 +468,7 @@ class Session(Back, Focus):
             reason, self.launches[-1], self._places.level, len(self.launches) - 1, [*debugger.program],
             debugger.task, [*debugger.iterations], at.name, self._places.text(place), at.at, frames,
             moment, place, [number for number in hits if number > 0], [*(debugger.threads or ())], trap,
-            kind, hidden, self._places.pipelined(place, [*debugger.iterations]),
+            kind, hidden, self._places.pipelined(place, [*debugger.iterations]), wave=self.wave,
         )  # fmt: skip
 
     def _shown(self, place: int, depth: int) -> tuple[list[Frame], int]:
@@ -496,7 +497,7 @@ def debug(
     - `target`: a function that launches, or the path of a Python program, of a case (*.trcase), or of a
       kernel (x.ttir, x.ptx, ...) with `grid` and its `arguments` in the form of `triton-runner exec`.
     - `level`: what is executed and shown: "ttir" (with the lines and variables of Python), "ttgir", "ptx",
-      "cubin". By default it is the level of a kernel's file, or else the first level of a launch.
+      "cubin", "amdgcn". By default it is the level of a kernel's file, or else the first level of a launch.
     - `kernel`: launches of this kernel only. `program`: stops in this program only.
     - `check`: as for using(); the launch also stops at what a check reports.
     """

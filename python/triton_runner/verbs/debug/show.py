@@ -12,7 +12,6 @@ from triton_runner.verbs.debug.places import line_of
 from triton_runner.verbs.debug.results import Compared, Exited, Frame, Stopped
 from triton_runner.verbs.debug.tables import ROWS, fitted, number, table
 
-_LANES = 32
 _OF_WARPS = (32, 16, 8, 4, 2, 1)  # elements of a line
 _TEXT = 240  # characters of an op
 
@@ -107,7 +106,8 @@ def standing(event: Stopped) -> str:
     parts = [event.kernel, f"program ({_axes(event.program)})"]
     if event.threads:
         block, first, count = event.threads
-        parts += [f"block {block}"] * bool(block) + [_threads(first, count)]
+        name = "wave" if event.level == "amdgcn" else "warp"
+        parts += [f"block {block}"] * bool(block) + [_threads(first, count, event.wave, name)]
     elif event.task:
         parts.append(f"partition {event.task}")
     if event.iterations:
@@ -118,9 +118,9 @@ def standing(event: Stopped) -> str:
     return ", ".join(parts)
 
 
-def _threads(first: int, count: int) -> str:
-    last = (first + count - 1) // 32
-    return f"warp {first // 32}" if last == first // 32 else f"warps {first // 32} to {last}"
+def _threads(first: int, count: int, wave: int, name: str) -> str:
+    last = (first + count - 1) // wave
+    return f"{name} {first // wave}" if last == first // wave else f"{name}s {first // wave} to {last}"
 
 
 def frame(at: Frame) -> str:
@@ -201,12 +201,12 @@ def statistics(array, mask=None) -> str:
     return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items())]) or "empty"
 
 
-def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0) -> list[str]:
+def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0, wave: int = 32) -> list[str]:
     """A register over all lanes, each warp from a new line on; threads that are elsewhere are dots."""
     there = array if mask is None else array[mask]
     if len(there) == 1:
         at = first + (0 if mask is None else int(numpy.flatnonzero(mask)[0]))
-        where_ = f"lane {at % _LANES} of warp {at // _LANES}"
+        where_ = f"lane {at % wave} of warp {at // wave}"
         return [f"{name} = {element(there[0], style)} in {where_}, {array.dtype}"]
     if len(there) and (there == there[0]).all():
         return [f"{name} = {element(there[0], style)} in all {len(there)} lanes, {array.dtype}"]
@@ -216,13 +216,13 @@ def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0) -
         cells = []
         for start in range(0, len(array), count):
             lane = first + start
-            of_warp = start - lane % _LANES
-            if mask is not None and not mask[max(of_warp, 0) : of_warp + _LANES].any():
+            of_warp = start - lane % wave
+            if mask is not None and not mask[max(of_warp, 0) : of_warp + wave].any():
                 continue
             at = range(start, min(start + count, len(array)))
-            warp = f"warp {lane // _LANES}" if lane % _LANES == 0 else ""
+            warp = f"warp {lane // wave}" if lane % wave == 0 else ""
             shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
-            cells.append([warp, f"[{lane % _LANES}]", *shown])
+            cells.append([warp, f"[{lane % wave}]", *shown])
         return cells[: 4 * ROWS]
 
     return [*lines, *fitted(cells_of, width, _OF_WARPS)]
@@ -247,18 +247,18 @@ def register(name: str, array, mask=None) -> str:
     return f"{name:<8} {shown}{' ...' if len(there) > 8 else ''}"
 
 
-def predicate(name: str, array, mask, first: int) -> list[str]:
+def predicate(name: str, array, mask, first: int, wave: int = 32) -> list[str]:
     """A predicate, a warp a line and a digit a lane, the first lane first; a dot where a thread is
     elsewhere."""
     there = array if mask is None else array[mask]
     if len(there) and (there == there[0]).all():
         return [register(name, array, mask)]
     lines = []
-    for start in range(0, len(array), _LANES):
-        at = range(start, min(start + _LANES, len(array)))
+    for start in range(0, len(array), wave):
+        at = range(start, min(start + wave, len(array)))
         digits = "".join("." if mask is not None and not mask[i] else str(int(array[i])) for i in at)
         if digits.strip("."):
-            lines.append(f"{name if not lines else '':<8} warp {(first + start) // _LANES}  {digits}")
+            lines.append(f"{name if not lines else '':<8} warp {(first + start) // wave}  {digits}")
     return lines
 
 

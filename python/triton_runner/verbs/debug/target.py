@@ -12,7 +12,7 @@ from triton_runner._base.levels import HOLDERS, is_above, level_of_name
 from triton_runner._kernel.cases.case import is_case, open_case
 from triton_runner._programs.programs import Program
 
-LEVELS = ("ttir", "ttgir", "ptx", "cubin")
+LEVELS = ("ttir", "ttgir", "ptx", "cubin", "amdgcn")
 
 
 class Target:

@@ -64,15 +64,16 @@ class MachineCommands:
         return self._answer({"first": first, "type": kind, "value": array.tolist()}, lines)
 
     def do_registers(self, rest: str):
-        """registers [PREFIX]: shows all registers over all lanes, a line each (ptx, cubin)"""
+        """registers [PREFIX]: shows all registers over all lanes, a line each (ptx, cubin, amdgcn)"""
         held = self.session.state.registers(rest)
         self._registers(held, [show.register(*one) for one in held])
 
     def do_predicates(self, rest: str):
-        """predicates [PREFIX]: shows all predicates, a digit a lane (ptx, cubin)"""
+        """predicates [PREFIX]: shows all predicates, a digit a lane (ptx, cubin; scc of amdgcn)"""
         held = self.session.state.registers(rest, predicates=True)
         first = self.session.where().threads[1]
-        self._registers(held, [line for one in held for line in show.predicate(*one, first)])
+        wave = self.session.wave
+        self._registers(held, [line for one in held for line in show.predicate(*one, first, wave)])
 
     def _registers(self, held: list, lines: list[str]) -> None:
         data = [
@@ -117,7 +118,7 @@ class MachineCommands:
 
     def do_focus(self, rest: str):
         """focus [program 3,0] [warp 2] [lane 5] | all: stops in these alone, and shows their registers"""
-        words = dict(_TARGET.findall(rest))
+        words = {"warp" if name == "wave" else name: what for name, what in _TARGET.findall(rest)}
         left = _TARGET.sub("", rest).strip()
         if left == "all":
             self.session.focus_on()
@@ -147,7 +148,7 @@ class MachineCommands:
         head, block = rest, 0
         if match := re.match(r"block\s+(\d+)\s*(.*)", rest):
             block, head = int(match[1]), match[2]
-        words = re.sub(r"\b(warps?|partitions?)\b|,", " ", head).split()
+        words = re.sub(r"\b(warps?|waves?|partitions?)\b|,", " ", head).split()
         if on and not words:
             raise fail(
                 "freeze: which warp or partition?", "as in freeze 2, freeze 0-3, freeze block 1 warp 2"
@@ -158,7 +159,7 @@ class MachineCommands:
 
 
 _PARTS = ("warp", "lane", "partition")
-_TARGET = re.compile(r"\b(program|warp|lane|partition)\s+(-?\d[\d,\-]*)")
+_TARGET = re.compile(r"\b(program|warp|wave|lane|partition)\s+(-?\d[\d,\-]*)")
 
 
 def _range(text: str) -> range:

@@ -9,6 +9,7 @@ import re
 import numpy
 
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import MLIR
 from triton_runner._base.typed import as_json
 from triton_runner.verbs.debug import heat, show
 from triton_runner.verbs.debug.commands import whole
@@ -27,8 +28,10 @@ class ValueCommands:
         style, rest = _style(rest)
         if style not in ("", "x", "f"):
             raise fail(f"print/{style}: there is no such format", "x: the bits, f: as a float")
-        if style and self.session.level not in ("ptx", "cubin"):
-            raise fail(f"print/{style} is of registers, at levels ptx and cubin", "print shows the value")
+        if style and self.session.level in MLIR:
+            raise fail(
+                f"print/{style} is of registers, at levels ptx, cubin and amdgcn", "print shows the value"
+            )
         if not rest:
             raise fail("print: which value?", "as in print acc, print acc[3, :], print %12, print acc.max()")
         self._answer(*self._shown(rest, style))
@@ -41,7 +44,7 @@ class ValueCommands:
             return {"name": what, "descriptor": array}, [f"{what} = {array}"]
         data, threads = _data(what, array, mask), self.session.where().threads
         if threads and state.is_named(what) and not state.is_python(what):
-            return data, show.lanes(what, array, mask, threads[1], style, self.width)
+            return data, show.lanes(what, array, mask, threads[1], style, self.width, self.session.wave)
         if state.gives_pointers(what, array):
             places = state.places_of(array)
             return {**data, "places": places.tolist()}, show.pointers(what, array, places, mask, self.width)

@@ -94,6 +94,10 @@ _sources = Recent(8)
 
 def _source_of(kernel) -> Source:
     compiled = compiled_of(kernel)
+    if compiled.has("amdgcn"):
+        raise fail(
+            f"kernel '{compiled.name}' runs as AMDGCN: its code has registers, and no variables of Python"
+        )
     code = registers.Code(compiled)
     if code.ttgir is None or code.is_given:
         raise fail(

@@ -9,7 +9,10 @@ from triton_runner._programs.options import json_option, verbs
 
 @verbs.command("lockstep", group="execute", place=5)
 @click.option(
-    "--levels", default="ttir,ttgir", show_default=True, help="Two or more of ttir, ttgir, ptx, cubin."
+    "--levels",
+    default="ttir,ttgir",
+    show_default=True,
+    help="Two or more of ttir, ttgir, ptx, cubin, amdgcn.",
 )
 @json_option
 @click.argument("file", type=click.Path(exists=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from triton_runner._base.commands import shell
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
@@ -25,7 +24,7 @@ from triton_runner._programs.watched import in_own_process
     "--launches", "most", type=click.IntRange(1), default=4, help="Largest number of launches (default: 4)."
 )
 @click.option(
-    "--by", "level", type=click.Choice(["python", "ttgir", "ptx", "sass"]), default="python",
+    "--by", "level", type=click.Choice(["python", "ttgir", "ptx", "sass", "amdgcn"]), default="python",
     help="The level whose lines are shown (default: python).",
 )  # fmt: skip
 @click.option(
@@ -51,13 +50,14 @@ def profile_command(
 
     known = chips.chip_named(chip) if chip else None
     target = target or _settings.current().target or (f"cuda:{known.capability}" if known else None)
-    if target and target.startswith("hip"):
+    is_amd = bool(target) and target.startswith("hip")
+    if is_amd and (chip or replay):
         raise fail(
-            f"profile counts NVIDIA's machine code, which {target} has none of",
-            f"--target cuda:90 counts an H100's; `{shell('resources')}` has AMD's registers and memory",
+            f"profile counts what {target} executes, and estimates no time of AMD's GPUs",
+            "leave out --chip and --replay; --target cuda:90 takes them",
         )
     with _settings.using(target=target), prints_aside(as_json), telling(bar=True) as told:
-        check_settings("cubin")
+        check_settings("amdgcn" if is_amd else "cubin")
         options = {"programs": _sample(programs), "chip": chip, "replay": replay, "told": told}
         result = _profiled(program, names, most, options)
     print_result(result, as_json, lambda result: text.text_of(result, level, shown))

@@ -31,17 +31,19 @@ def _launch(one: Launch, level: str, most: int) -> Iterator[str]:
     ran = f"all {one.of:,} programs" if one.programs == one.of else f"{one.programs:,} of {one.of:,} programs"
     ran += ", extrapolated: their counts are equal" if one.is_extrapolated else ""
     grid = " x ".join(map(str, one.grid))
-    yield f"{one.kernel}, grid {grid}, {one.target}, {one.warps} warps: {ran}"
+    waves = "wavefronts" if one.target.startswith("hip:") else "warps"
+    yield f"{one.kernel}, grid {grid}, {one.target}, {one.warps} {waves}: {ran}"
     for name, value in one.counters.items():
         if value:
-            yield f"  {name.replace('_', ' '):<26}{value:>16,} {COUNTERS[name].unit}"
+            unit = COUNTERS[name].unit
+            yield f"  {name.replace('_', ' '):<26}{value:>16,} {waves if unit == 'warps' else unit}"
     yield from _work(one)
     for group in one.groups:
         yield f"  warps {_ranges(group.warps):<20}{group.instructions:>16,} warps' instructions"
     yield from _bounds(one)
     yield from _estimate(one.estimate) if one.estimate else ()
     yield ""
-    yield from _instructions(one, most) if level == "sass" else _lines(one, level, most)
+    yield from _instructions(one, most) if level in ("sass", "amdgcn") else _lines(one, level, most)
     yield from (f"note: {note}" for note in one.notes)
 
 
@@ -138,10 +140,13 @@ def _lines(one: Launch, level: str, most: int) -> Iterator[str]:
 
 def _instructions(one: Launch, most: int) -> Iterator[str]:
     rows = sorted(one.instructions, key=lambda i: -i.counts.get("executed", 0))
-    yield f"{'share':>7}{'warp instr.':>14}  {'pipe':<9}{'address':>8}  instruction"
+    is_amd = one.target.startswith("hip:")  # its text has lines, and no addresses
+    where = "line" if is_amd else "address"
+    yield f"{'share':>7}{'warp instr.':>14}  {'pipe':<9}{where:>8}  instruction"
     for row in rows[:most]:
         yield (
-            f"{row.share:>7.1%}{row.counts.get('executed', 0):>14,}  {row.pipe or '-':<9}{row.address:>#8x}  "
+            f"{row.share:>7.1%}{row.counts.get('executed', 0):>14,}  {row.pipe or '-':<9}"
+            f"{row.address if is_amd else hex(row.address):>8}  "
             f"{_counts(row)}"
         )
     if len(rows) > most:

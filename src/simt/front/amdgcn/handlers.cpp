@@ -108,6 +108,12 @@ void keep_finite(Lanes& l, const Operands& in) {
       d[i] = static_cast<uint16_t>((d[i] & 0x8000) | 0x7bff);
 }
 
+void sum_is_negative(Lanes& l, const Operands& in) {
+  const int64_t *a = l.reg<int64_t>(in.a), *b = l.reg<int64_t>(in.b);
+  int8_t* d = l.reg<int8_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<__int128>(a[i]) + b[i] < 0 ? -1 : 0;
+}
+
 void take_bytes(Lanes& l, const Operands& in) {
   const uint32_t* a = l.reg<uint32_t>(in.a);
   uint32_t* d = l.reg<uint32_t>(in.d);
@@ -187,20 +193,26 @@ From dpp_from(const Dpp& p, int32_t lane, int32_t width) {
 
 }  // namespace
 
+void Dpp::fill(uint32_t width) {
+  for (uint32_t lane = 0; lane < width; ++lane) {
+    const From at = dpp_from(*this, static_cast<int32_t>(lane), static_cast<int32_t>(width));
+    from[lane] = at.valid ? static_cast<uint8_t>(at.lane) : 0;
+    valid[lane] = at.valid ? -1 : 0;
+    written[lane] = (rows >> (lane / 16) & 1) && (banks >> (lane / 4 % 4) & 1) ? -1 : 0;
+  }
+}
+
 void run_dpp(Exec& x, const Operands& in, const Dpp& plan) {
-  const auto width = static_cast<int32_t>(x.code().width);
-  const uint32_t* a = x.reg<uint32_t>(in.a);
+  const uint32_t width = x.code().width, *a = x.reg<uint32_t>(in.a);
   uint32_t* d = x.reg<uint32_t>(in.d);
-  const int8_t* on = x.reg<int8_t>(in.c);
+  const int8_t *on = x.reg<int8_t>(in.c), bound = plan.bound ? -1 : 0;
   int8_t* valid = x.reg<int8_t>(in.e);
-  for (uint32_t w = 0; w < x.count; w += static_cast<uint32_t>(width))
-    for (int32_t lane = 0; lane < width; ++lane) {
-      const uint32_t i = w + static_cast<uint32_t>(lane);
-      From from = dpp_from(plan, lane, width);
-      const bool rows = (plan.rows >> (lane / 16) & 1) && (plan.banks >> (lane / 4 % 4) & 1);
-      const bool there = from.valid && on[w + static_cast<uint32_t>(from.lane)];
-      d[i] = there ? a[w + static_cast<uint32_t>(from.lane)] : 0;
-      valid[i] = rows && (there || plan.bound) ? -1 : 0;
+  for (uint32_t w = 0; w < x.count; w += width)
+    for (uint32_t lane = 0; lane < width; ++lane) {
+      const uint32_t from = w + plan.from[lane];
+      const auto there = static_cast<int8_t>(plan.valid[lane] & on[from]);
+      d[w + lane] = a[from] & static_cast<uint32_t>(int32_t{there});
+      valid[w + lane] = static_cast<int8_t>(plan.written[lane] & (there | bound));
     }
 }
 

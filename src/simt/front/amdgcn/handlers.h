@@ -1,5 +1,6 @@
 // Does over lanes what only AMD's instructions ask for: masks with a bit a lane, halves, pairs, and lanes that read each other.
 #pragma once
+#include <array>
 #include "state/exec.h"
 
 namespace triton_runner::simt::amd {
@@ -15,6 +16,7 @@ void take_half(Lanes& l, const Operands& in);    // d, 16 bits: the half `small`
 void put_half(Lanes& l, const Operands& in);     // the half `small` of d is a; imm: the other is zero
 // d, 16 bits: an infinity of operands a, b and c that have none becomes the largest number. small: bytes of an operand (4: a float).
 void keep_finite(Lanes& l, const Operands& in);
+void sum_is_negative(Lanes& l, const Operands& in);  // d, a predicate, of the signed 64 bits of a and b
 void take_bytes(
     Lanes& l, const Operands& in);  // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
 void give_all(
@@ -46,6 +48,10 @@ struct Dpp {
   } kind;
   uint32_t value, rows = 15, banks = 15;
   bool bound = false;
+  // fill() says of each lane which one it reads; 0 or -1: there is such a lane, and the lane is written.
+  std::array<uint8_t, 64> from{};
+  std::array<int8_t, 64> valid{}, written{};
+  void fill(uint32_t width);
 };
 void run_dpp(Exec& x, const Operands& in, const Dpp& plan);
 

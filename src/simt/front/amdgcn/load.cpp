@@ -78,12 +78,22 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
   if (!is_given(block)) block = {kernel->threads, 1, 1};
   if (!is_given(block)) return bad("it does not say how many threads a block has", {"give the block size"});
   if (std::string fault = set_shape(code, block, {1, 1, 1}); !fault.empty()) return bad(std::move(fault));
+  Target shape = code;
   code.hazards = [module, kernel] { return first_hazard(*module, *kernel); };
   base::Diagnostics sink;
   if (!AmdLowering(code, module, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = TRY(ArgumentPlan::make(code, options));
-  auto lower = [](const exec::LaunchOptions&) -> base::Result<std::unique_ptr<Code>> {
-    return base::failure("registers of AMD's machine code are not looked at, counted or stopped at yet");
+  // The shape is what the text and the options say, without what lowering adds.
+  auto lower = [shape = std::move(shape), module, kernel, level = code.level](
+                   const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
+    auto code = std::make_unique<Code>();
+    static_cast<Target&>(*code) = shape;
+    code->level = level;
+    base::Diagnostics sink;
+    AmdLowering lowering(*code, module, *kernel, sink, probes_of(options), options.stopper);
+    if (options.counter) lowering.count();
+    if (lowering.lower_kernel()) return code;
+    return sink.summary();
   };
   return make_kernel(std::move(code), std::move(plan), options.shared_bytes, std::move(lower));
 }

@@ -159,13 +159,17 @@ void begin_exec(Lanes& l, const Operands& in) {
 }  // namespace
 
 AmdLowering::AmdLowering(Code& to, std::shared_ptr<const amdgcn::Module> module, const amdgcn::Kernel& from,
-                         base::Diagnostics& sink)
+                         base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes,
+                         exec::Stopper* stopper)
     : Emitter(to),
       kernel(from),
       is_rdna(!module->target().starts_with("gfx9")),
       generation(generation_of(module->target())),
       module_(std::move(module)),
-      sink_(sink) {
+      sink_(sink),
+      probes_(probes),
+      stopper_(stopper) {
+  for (uint32_t p = 0; p < probes.size(); ++p) probes_at_.emplace(probes[p].instruction, p);
   code.listing = amdgcn_listing(module_);
 }
 
@@ -359,8 +363,12 @@ bool AmdLowering::lower_kernel() {
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;
   saturates = kernel.directive("fp16_overflow") != 0;
   begin_registers();
+  find_stops();
   for (const amdgcn::Instruction& in : kernel.body) {
     starts_.push_back(static_cast<uint32_t>(code.instrs.size()));
+    emit_probes(number_, false);
+    if (stopper_) emit_stop(number_);
+    if (counting_) emit_counts(number_);
     before_ = {kNoRegister, kNoRegister};
     if (in.is_second) {
       before_ = dual_;
@@ -370,6 +378,7 @@ bool AmdLowering::lower_kernel() {
       emit(copy_register(4), {.d = dual_.second, .a = register_at(in.operands[0], 0)});
     }
     lower(in);
+    emit_probes(number_, true);
     ++number_;
     if (sink_.list().size() > 8) return false;
   }

@@ -7,20 +7,25 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <triton_runner/amdgcn/opcode.h>
 
+#include "check/count.h"
 #include "code/emitter.h"
 #include "launch/kernel.h"
+#include "launch/stop.h"
 
 namespace triton_runner::simt {
 
 class AmdLowering final : public Emitter {
  public:
   AmdLowering(Code& code, std::shared_ptr<const amdgcn::Module> module, const amdgcn::Kernel& kernel,
-              base::Diagnostics& sink);
+              base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes = {},
+              exec::Stopper* stopper = nullptr);
   bool lower_kernel();
+  void count();  // before lower_kernel(): the code counts what it executes (check/count.h)
 
   const amdgcn::Kernel& kernel;
   const bool is_rdna;         // gfx10 and later
@@ -83,7 +88,15 @@ class AmdLowering final : public Emitter {
   };
   bool lower(const amdgcn::Instruction& in);
   void begin_registers();
+  // Observers, debuggers and counters put these around an instruction (look.cpp).
+  void emit_probes(uint32_t instruction, bool after);
+  void find_stops();
+  void emit_stop(uint32_t instruction);
+  void emit_counts(uint32_t instruction);
+  uint32_t place_of(uint32_t code);  // of an amdgcn::register_code
   uint64_t symbol(const amdgcn::Operand& o);
+  uint64_t addend(std::string_view text) const;
+  uint64_t address_of(std::string_view object);  // constants of the module
   uint32_t number(const amdgcn::Operand& o, const amdgcn::Slot& s);
   uint32_t selected(const amdgcn::Operand& o, uint32_t place, size_t number);
   uint32_t packed(uint32_t place, const amdgcn::Slot& s, size_t number);
@@ -107,6 +120,13 @@ class AmdLowering final : public Emitter {
   std::vector<uint32_t> starts_;
   std::vector<std::pair<uint32_t, std::string_view>> jumps_;
   std::vector<uint32_t> anywhere_;
+  std::span<const exec::RegisterProbe> probes_;
+  std::multimap<uint32_t, uint32_t> probes_at_;  // by instruction
+  exec::Stopper* stopper_;
+  std::vector<uint32_t> stops_;           // by instruction: the number of the place
+  const StopRegisters* shown_ = nullptr;  // under a debugger
+  std::shared_ptr<CountPlan> counting_;   // null: nothing is counted
+  std::vector<uint8_t> begins_;           // of the body: where a stretch that is counted at once begins
 };
 
 // The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.

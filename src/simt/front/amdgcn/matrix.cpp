@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/mfma.h>
@@ -27,6 +28,16 @@ namespace {
 using amdgcn::Operand;
 using num::Type;
 
+// A float's smallest exponent, and the bits after its point.
+struct Format {
+  int least = 0, fraction = 0;
+};
+Format format_of(Type type, bool is_xf32) {
+  const uint64_t halves = num::from_double(1.5, type) ^ num::from_double(1.0, type);
+  const int fraction = 1 + std::countr_zero(halves);
+  return {std::ilogb(num::to_double(1, type)) + fraction, is_xf32 ? 10 : fraction};
+}
+
 struct Product {
   uint32_t m = 0, n = 0, k = 0, blocks = 1;
   Type a = Type::kF32, b = Type::kF32;
@@ -40,36 +51,17 @@ struct Product {
   bool is_signed[2] = {true, true};
   uint32_t per_lane = 1;                 // elements of k in a lane
   std::vector<uint32_t> from[2], c, to;  // places of registers; c may be a number
-  // The places of elements, block by block: of A row by row, of B k by k, of D row by row.
   struct Place {
     uint32_t lane, element;
   };
+  // Block by block: for each k the place of A's first row and B's first column, for each row of D that of its first column. The
+  // next ones are in the next lanes.
   std::vector<Place> sides[2], results;
+  Format formats[2];
   uint32_t scales[2] = {kNoRegister, kNoRegister}, scale_byte[2] = {};  // e8m0 of 32 elements of a row
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
 
-struct Format {
-  int least, fraction;
-};
-Format format_of(Type type, bool is_xf32) {
-  switch (type) {
-    case Type::kF16:
-      return {-14, 10};
-    case Type::kBF16:
-      return {-126, 7};
-    case Type::kF8E4M3FN:
-      return {-6, 3};
-    case Type::kF8E5M2:
-      return {-14, 2};
-    case Type::kF8E4M3FNUZ:
-      return {-7, 3};
-    case Type::kF8E5M2FNUZ:
-      return {-15, 2};
-    default:
-      return {-126, is_xf32 ? 10 : 23};
-  }
-}
 constexpr uint32_t kMaxK = 128, kMaxRegisters = 32;
 
 // A, row by row, or B, of which the columns of each k stand side by side.
@@ -87,14 +79,12 @@ float flushed_half(float x, const Format& format) {
 }
 
 // One row of the result: sums += row of A times B.
-void multiply_row(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, float* sums) {
+void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, uint32_t row,
+                  float* sums) {
   const float* from = &a.value[size_t{row} * p.k];
-  if (p.sum == Product::kChain) {
-    for (uint32_t k = 0; k < p.k; ++k)
-      for (uint32_t j = 0; j < p.n; ++j) sums[j] = std::fma(from[k], b.value[k * p.n + j], sums[j]);
-    return;
-  }
-  if (p.sum == Product::kPairs) {
+  if (how == Product::kChain)
+    return num::mfma_chain(from, b.value.data(), sums, static_cast<int>(p.n), static_cast<int>(p.k));
+  if (how == Product::kPairs) {
     for (uint32_t k = 0; k < p.k; k += 4)
       for (uint32_t j = 0; j < p.n; ++j) {
         const auto product = [&](uint32_t at) { return flushed(from[at] * b.value[at * p.n + j]); };
@@ -112,17 +102,20 @@ void multiply_row(const Product& p, const Matrix& a, const Matrix& b, uint32_t r
     }
   };
   double exact[num::kMfmaMaxColumns];
-  if (p.sum == Product::kExact) {
+  if (how == Product::kExact) {
     exactly(0, p.k, exact);
     for (uint32_t j = 0; j < p.n; ++j) sums[j] = static_cast<float>(exact[j] + static_cast<double>(sums[j]));
     return;
   }
-  const int fraction = format_of(p.a, p.is_xf32).fraction + format_of(p.b, p.is_xf32).fraction;
+  const int fraction = p.formats[0].fraction + p.formats[1].fraction;
   for (uint32_t k = 0; k < p.k; k += p.group) {
     const uint32_t n = std::min(p.group, p.k - k);
     float before[num::kMfmaMaxColumns];
-    bool special = a.special || b.special;
-    for (uint32_t j = 0; j < p.n; ++j) special |= !std::isfinite(before[j] = sums[j]);
+    std::copy_n(sums, p.n, before);
+    uint32_t is_special = a.special || b.special;
+    for (uint32_t j = 0; j < p.n; ++j)
+      is_special |= (std::bit_cast<uint32_t>(sums[j]) & 0x7f800000) == 0x7f800000;
+    const bool special = is_special != 0;
     const size_t at = size_t{row} * p.k + k;
     for (uint32_t j = 0; special && j < p.n; ++j)
       if (!std::isfinite(sums[j])) sums[j] = 0;
@@ -145,25 +138,25 @@ float number_of(const Product& p, Type type, uint32_t code) {
   return std::bit_cast<float>(static_cast<uint32_t>(num::convert_float(code, type, Type::kF32)));
 }
 
-// Tells where row i and element k of A (or column and element of B) lie: the lane, and the element of that lane.
+// Tells where element k of A's first row (or B's first column) lies: the lane, and the element of that lane.
 using Place = Product::Place;
-Place place_of(const Product& p, int side, uint32_t i, uint32_t k, uint32_t block) {
+Place place_of(const Product& p, int side, uint32_t k, uint32_t block) {
   const uint32_t size = side ? p.n : p.m;
-  if (p.repeats) return {i, k};
+  if (p.repeats) return {0, k};
   // A lane of f8f6f4 has sixteen bytes of either half of k, but 32 neighbours of what is narrower.
   if (p.in_blocks && p.bits(side) == 8) {
     const uint32_t half = k / (p.k / 2), rest = k % (p.k / 2);
-    return {i + size * (rest / 16), 16 * half + rest % 16};
+    return {size * (rest / 16), 16 * half + rest % 16};
   }
-  return {i + size * (p.blocks > 1 ? block : k / p.per_lane), k % p.per_lane};
+  return {size * (p.blocks > 1 ? block : k / p.per_lane), k % p.per_lane};
 }
-// The same of row i and column j of D.
-Place result_of(const Product& p, uint32_t i, uint32_t j, uint32_t block) {
-  if (p.is_wmma) return p.repeats ? Place{j + 16 * (i & 1), i / 2} : Place{j + 16 * (i / 8), i % 8};
-  if (p.m == 4) return {4 * block + j, i};
+// The same of row i and the first column of D.
+Place result_of(const Product& p, uint32_t i, uint32_t block) {
+  if (p.is_wmma) return p.repeats ? Place{16 * (i & 1), i / 2} : Place{16 * (i / 8), i % 8};
+  if (p.m == 4) return {4 * block, i};
   if (p.m == 16)
-    return p.d == Type::kF64 ? Place{j + 16 * (i % 4), i / 4} : Place{j + 16 * (i / 4), i % 4 + 4 * block};
-  return {j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
+    return p.d == Type::kF64 ? Place{16 * (i % 4), i / 4} : Place{16 * (i / 4), i % 4 + 4 * block};
+  return {32 * (i / 4 % 2), i / 8 * 4 + i % 4 + 16 * block};
 }
 
 // The registers of an operand from a wavefront's first lane on.
@@ -178,42 +171,59 @@ struct Registers {
   std::array<uint32_t*, kMaxRegisters> row;
 };
 
-// Elements of kBits bits as they are in registers.
+// Elements of kBits bits as they are in registers, k by k.
 template <uint32_t kBits, class Code>
-void read_codes(const Registers& from, const Place* places, size_t n, Code* to) {
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t at = places[i].element * kBits, lane = places[i].lane;
-    uint32_t code = from.row[at / 32][lane] >> (at % 32);
-    if (32 % kBits != 0 && at % 32 + kBits > 32) code |= from.row[at / 32 + 1][lane] << (32 - at % 32);
-    to[i] = static_cast<Code>(code & (kBits == 32 ? ~0u : (1u << kBits % 32) - 1));
+void read_codes(const Registers& from, std::span<const Place> places, uint32_t size, Code* to) {
+  constexpr uint32_t kMask = kBits == 32 ? ~0u : (1u << kBits % 32) - 1;
+  for (const Place& p : places) {
+    const uint32_t at = p.element * kBits, shift = at % 32;
+    const uint32_t* row = from.row[at / 32] + p.lane;
+    if (32 % kBits != 0 && shift + kBits > 32) {
+      const uint32_t* next = from.row[at / 32 + 1] + p.lane;
+      for (uint32_t i = 0; i < size; ++i)
+        to[i] = static_cast<Code>((row[i] >> shift | next[i] << (32 - shift)) & kMask);
+    } else {
+      for (uint32_t i = 0; i < size; ++i) to[i] = static_cast<Code>(row[i] >> shift & kMask);
+    }
+    to += size;
   }
 }
 
 constexpr size_t kMaxElements = size_t{kMaxK} * 32;
 
-void read_values(const Product& p, Type type, const Registers& from, const Place* places, size_t n,
-                 float* to) {
+void read_values(const Product& p, Type type, const Registers& from, std::span<const Place> places,
+                 uint32_t size, float* to) {
+  const size_t n = places.size() * size;
   alignas(64) thread_local uint32_t codes[kMaxElements];
   const auto by_type = [&](auto* as) {
-    read_codes<8 * sizeof *as>(from, places, n, as);
+    read_codes<8 * sizeof *as>(from, places, size, as);
     num::convert(to, Type::kF32, as, type, static_cast<int64_t>(n));
   };
   const int bits = num::width_of(type);
   if (bits == 16) return by_type(reinterpret_cast<uint16_t*>(codes));
   if (bits == 8) return by_type(reinterpret_cast<uint8_t*>(codes));
-  if (bits == 4) read_codes<4>(from, places, n, codes);
-  if (bits == 6) read_codes<6>(from, places, n, codes);
-  if (bits == 32) read_codes<32>(from, places, n, codes);
+  if (bits == 4) read_codes<4>(from, places, size, codes);
+  if (bits == 6) read_codes<6>(from, places, size, codes);
+  if (bits == 32) read_codes<32>(from, places, size, codes);
   for (size_t i = 0; i < n; ++i) to[i] = number_of(p, type, codes[i]);
 }
 
-void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, Matrix& to) {
+void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t block, uint32_t w,
+               Matrix& to) {
   const uint32_t size = side ? p.n : p.m;
   const size_t n = size_t{size} * p.k;
   const Type type = side ? p.b : p.a;
-  const Format format = format_of(type, p.is_xf32);
+  const Format format = p.formats[side];
   to.value.resize(n);
-  read_values(p, type, Registers(x, p.from[side], w), &p.sides[side][block * n], n, to.value.data());
+  const std::span places(&p.sides[side][block * p.k], p.k);
+  if (side == 1) {
+    read_values(p, type, Registers(x, p.from[side], w), places, size, to.value.data());
+  } else {
+    alignas(64) thread_local float by_k[kMaxElements];
+    read_values(p, type, Registers(x, p.from[side], w), places, size, by_k);
+    for (uint32_t i = 0; i < size; ++i)
+      for (uint32_t k = 0; k < p.k; ++k) to.value[i * p.k + k] = by_k[k * size + i];
+  }
   if (p.scales[side] != kNoRegister)
     for (size_t at = 0; at < n; ++at) {
       const uint32_t i = static_cast<uint32_t>(side ? at % size : at / p.k),
@@ -223,9 +233,9 @@ void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, 
       to.value[at] = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
                                   : std::ldexp(to.value[at], static_cast<int>(scale) - 127);
     }
-  if (p.sum == Product::kPairs)
+  if (how == Product::kPairs)
     for (float& value : to.value) value = flushed_half(value, format);
-  if (p.sum != Product::kFused) return;
+  if (how != Product::kFused) return;
   to.special = false;
   for (const float value : to.value) to.special |= !(std::fabs(value) < 0x1p63f);
   const float* values = to.value.data();
@@ -241,21 +251,26 @@ void read_side(Exec& x, const Product& p, int side, uint32_t block, uint32_t w, 
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {
   thread_local Matrix sides[2];
   const bool halves = p.d != Type::kF32;
+  const Product::Sum how = x.launch().fast_mma ? Product::kChain : p.sum;
   const Registers c(x, p.c, w), d(x, p.to, w);
   float sums[num::kMfmaMaxColumns];
   for (uint32_t block = 0; block < p.blocks; ++block) {
-    for (int side = 0; side < 2; ++side) read_side(x, p, side, block, w, sides[side]);
+    for (int side = 0; side < 2; ++side) read_side(x, p, how, side, block, w, sides[side]);
     for (uint32_t i = 0; i < p.m; ++i) {
-      const Place* at = &p.results[(block * p.m + i) * p.n];
-      for (uint32_t j = 0; j < p.n; ++j)
-        sums[j] = halves ? number_of(p, p.d, c.at(at[j]) & 0xffff) : std::bit_cast<float>(c.at(at[j]));
-      multiply_row(p, sides[0], sides[1], i, sums);
-      for (uint32_t j = 0; j < p.n; ++j) {
-        uint32_t& to = d.at(at[j]);
-        to = halves ? (to & 0xffff0000) |
-                          static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d))
-                    : std::bit_cast<uint32_t>(sums[j]);
+      const Place at = p.results[block * p.m + i];
+      const uint32_t* from = &c.at(at);
+      uint32_t* to = &d.at(at);
+      if (!halves) {
+        std::memcpy(sums, from, p.n * sizeof *sums);
+        multiply_row(p, how, sides[0], sides[1], i, sums);
+        std::memcpy(to, sums, p.n * sizeof *sums);
+        continue;
       }
+      for (uint32_t j = 0; j < p.n; ++j) sums[j] = number_of(p, p.d, from[j] & 0xffff);
+      multiply_row(p, how, sides[0], sides[1], i, sums);
+      for (uint32_t j = 0; j < p.n; ++j)
+        to[j] =
+            (to[j] & 0xffff0000) | static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d));
     }
   }
 }
@@ -265,19 +280,20 @@ void multiply_integers(Exec& x, const Product& p, uint32_t w) {
   std::vector<int32_t> sides[2];
   for (int side = 0; side < 2; ++side) {
     const std::vector<Place>& places = p.sides[side];
-    sides[side].resize(places.size());
-    read_codes<8>(Registers(x, p.from[side], w), places.data(), places.size(), sides[side].data());
+    const uint32_t size = side ? p.n : p.m;
+    sides[side].resize(places.size() * size);
+    read_codes<8>(Registers(x, p.from[side], w), places, size, sides[side].data());
     if (p.is_signed[side])
       for (int32_t& value : sides[side]) value = static_cast<int8_t>(value);
   }
   std::vector<uint32_t> sums(p.n);
   for (uint32_t i = 0; i < p.m; ++i) {
-    const Place* at = &p.results[i * p.n];
-    for (uint32_t j = 0; j < p.n; ++j) sums[j] = c.at(at[j]);
+    const Place at = p.results[i];
+    std::copy_n(&c.at(at), p.n, sums.begin());
     for (uint32_t k = 0; k < p.k; ++k)
       for (uint32_t j = 0; j < p.n; ++j)
-        sums[j] += static_cast<uint32_t>(sides[0][i * p.k + k] * sides[1][k * p.n + j]);
-    for (uint32_t j = 0; j < p.n; ++j) d.at(at[j]) = sums[j];
+        sums[j] += static_cast<uint32_t>(sides[0][k * p.m + i] * sides[1][k * p.n + j]);
+    std::copy_n(sums.begin(), p.n, &d.at(at));
   }
 }
 
@@ -285,18 +301,20 @@ void multiply_doubles(Exec& x, const Product& p, uint32_t w) {
   const Registers a(x, p.from[0], w), b(x, p.from[1], w), c(x, p.c, w), d(x, p.to, w);
   std::vector<double> out(p.m * p.n);
   for (uint32_t block = 0; block < p.blocks; ++block) {
-    const Place *rows = &p.sides[0][block * p.m * p.k], *columns = &p.sides[1][block * p.n * p.k],
-                *results = &p.results[block * p.m * p.n];
+    const Place *rows = &p.sides[0][block * p.k], *columns = &p.sides[1][block * p.k],
+                *results = &p.results[block * p.m];
+    const auto next = [](Place place, uint32_t by) { return Place{place.lane + by, place.element}; };
     for (uint32_t at = 0; at < out.size(); ++at) {
-      out[at] = c.double_at(results[at]);
+      const uint32_t i = at / p.n, j = at % p.n;
+      out[at] = c.double_at(next(results[i], j));
       for (uint32_t k = 0; k < p.k; ++k)
-        out[at] = std::fma(a.double_at(rows[at / p.n * p.k + k]), b.double_at(columns[k * p.n + at % p.n]),
-                           out[at]);
+        out[at] = std::fma(a.double_at(next(rows[k], i)), b.double_at(next(columns[k], j)), out[at]);
     }
     for (uint32_t at = 0; at < out.size(); ++at) {
       const auto bits = std::bit_cast<uint64_t>(out[at]);
-      d.row[2 * results[at].element][results[at].lane] = static_cast<uint32_t>(bits);
-      d.row[2 * results[at].element + 1][results[at].lane] = static_cast<uint32_t>(bits >> 32);
+      const Place to = next(results[at / p.n], at % p.n);
+      d.row[2 * to.element][to.lane] = static_cast<uint32_t>(bits);
+      d.row[2 * to.element + 1][to.lane] = static_cast<uint32_t>(bits >> 32);
     }
   }
 }
@@ -391,13 +409,12 @@ bool lower_product(AmdLowering& l, Product p) {
   for (const auto* places : {&p.from[0], &p.from[1], &p.c, &p.to})
     if (places->size() > kMaxRegisters) return false;
   for (uint32_t block = 0; block < p.blocks; ++block) {
-    for (uint32_t i = 0; i < p.m; ++i)
-      for (uint32_t k = 0; k < p.k; ++k) p.sides[0].push_back(place_of(p, 0, i, k, block));
     for (uint32_t k = 0; k < p.k; ++k)
-      for (uint32_t j = 0; j < p.n; ++j) p.sides[1].push_back(place_of(p, 1, j, k, block));
-    for (uint32_t i = 0; i < p.m; ++i)
-      for (uint32_t j = 0; j < p.n; ++j) p.results.push_back(result_of(p, i, j, block));
+      for (int side = 0; side < 2; ++side) p.sides[side].push_back(place_of(p, side, k, block));
+    for (uint32_t i = 0; i < p.m; ++i) p.results.push_back(result_of(p, i, block));
   }
+  if (p.sum != Product::kIntegers)
+    for (int side = 0; side < 2; ++side) p.formats[side] = format_of(side ? p.b : p.a, p.is_xf32);
   l.facts().multiplies = true;
   l.unguarded();
   return l.emit(handler<run_product>, {}, std::move(p));

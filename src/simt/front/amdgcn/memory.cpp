@@ -15,7 +15,6 @@ namespace {
 using enum lanes::Type;
 using Op = lanes::Operation;
 using amdgcn::Operand;
-using amdgcn::OperandKind;
 
 // --- the scalar unit ------------------------------------------------------------------------------------------------------------
 struct ScalarLoad {
@@ -138,7 +137,7 @@ bool store(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operan
 }
 
 bool has_registers(const Operand& o, uint32_t count) { return o.is_register() && o.count == count; }
-bool is_off(const Operand& o) { return o.kind == OperandKind::kWord && o.text == "off"; }
+bool is_off(const Operand& o) { return o.kind == amdgcn::OperandKind::kWord && o.text == "off"; }
 
 // The address of global, flat and scratch accesses: operand `at`, and a scalar base after it.
 struct Where {
@@ -199,7 +198,7 @@ struct Buffer {
 bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   if (l.in().operands.size() < at + 3 || l.in().has("idxen") || l.in().has("addr64")) return false;
   const Operand &v = l.operand(at), &descriptor = l.operand(at + 1), &more = l.operand(at + 2);
-  if (descriptor.kind != OperandKind::kScalar || descriptor.count != 4) return false;
+  if (descriptor.kind != amdgcn::OperandKind::kScalar || descriptor.count != 4) return false;
   BufferPlan plan{{}, l.constant(0, 4), bytes, static_cast<uint64_t>(l.in().number("offset"))};
   for (uint32_t k = 0; k < 4; ++k) plan.descriptor[k] = l.register_at(descriptor, k);
   plan.soffset =
@@ -235,8 +234,8 @@ uint32_t offset_of_lds(AmdLowering& l, std::string_view which) {
 
 bool lower_scalar_load(AmdLowering& l) {
   const auto& operands = l.in().operands;
-  if (operands.size() < 2 || operands[0].kind != OperandKind::kScalar ||
-      operands[1].kind != OperandKind::kScalar)
+  if (operands.size() < 2 || operands[0].kind != amdgcn::OperandKind::kScalar ||
+      operands[1].kind != amdgcn::OperandKind::kScalar)
     return false;
   const std::string_view name = l.name();
   const bool buffer = name.starts_with("s_buffer_load");
@@ -254,9 +253,9 @@ bool lower_scalar_load(AmdLowering& l) {
   if (buffer) plan.limit = l.register_at(operands[1], 2);
   plan.number = static_cast<uint64_t>(l.in().number("offset"));
   if (operands.size() > 2) {
-    if (operands[2].kind == OperandKind::kInteger)
+    if (operands[2].kind == amdgcn::OperandKind::kInteger)
       plan.number += static_cast<uint64_t>(operands[2].integer);
-    else if (operands[2].kind == OperandKind::kScalar)
+    else if (operands[2].kind == amdgcn::OperandKind::kScalar)
       plan.offset = l.register_at(operands[2], 0);
     else
       return false;

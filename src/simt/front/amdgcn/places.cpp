@@ -1,6 +1,8 @@
 // Finds where operands of AMD's machine code are in the frame: registers, numbers, masks, halves, pairs; and brings results to
 // their registers.
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 #include <triton_runner/num/types.h>
@@ -11,26 +13,26 @@
 namespace triton_runner::simt {
 
 using amdgcn::Operand;
-using amdgcn::OperandKind;
 using amdgcn::Slot;
 
 uint32_t AmdLowering::scalar(uint32_t index) {
   if (index == amdgcn::kNull) return constant(0, 4);
-  auto [it, is_new] = registers_.try_emplace({static_cast<int>(OperandKind::kScalar), index}, 0);
+  auto [it, is_new] = registers_.try_emplace({static_cast<int>(amdgcn::OperandKind::kScalar), index}, 0);
   if (is_new) it->second = temporary(4);
   return it->second;
 }
 
 uint32_t AmdLowering::vector(uint32_t index, bool accumulates) {
-  const OperandKind kind = accumulates ? OperandKind::kAccumulator : OperandKind::kVector;
+  const amdgcn::OperandKind kind =
+      accumulates ? amdgcn::OperandKind::kAccumulator : amdgcn::OperandKind::kVector;
   auto [it, is_new] = registers_.try_emplace({static_cast<int>(kind), index}, 0);
   if (is_new) it->second = temporary(4);
   return it->second;
 }
 
 uint32_t AmdLowering::register_at(const Operand& o, uint32_t k) {
-  if (o.kind == OperandKind::kScalar) return scalar(o.is(amdgcn::kNull) ? o.index : o.index + k);
-  return vector(o.index + k, o.kind == OperandKind::kAccumulator);
+  if (o.kind == amdgcn::OperandKind::kScalar) return scalar(o.is(amdgcn::kNull) ? o.index : o.index + k);
+  return vector(o.index + k, o.kind == amdgcn::OperandKind::kAccumulator);
 }
 
 uint32_t AmdLowering::scratch(uint32_t bytes) {
@@ -46,17 +48,48 @@ uint32_t AmdLowering::scratch(uint32_t bytes) {
   return place;
 }
 
-// Texts that are printed are the only constants in memory that are known: nobody reads them before a call to the host, which ends
-// in a trap.
+// Nobody reads texts that are printed before a call to the host, which ends in a trap.
 constexpr uint64_t kDataWindow = 0x73000000;  // the upper word of an address
 
+// The 16 of "x@rel32@lo+20": what the text adds is from the address that s_getpc_b64 gave to the number in the instruction. Those
+// with such a number have 8 bytes, others between them 4.
+uint64_t AmdLowering::addend(std::string_view text) const {
+  const size_t plus = text.rfind('+');
+  uint64_t n = 0, own = 4;
+  if (plus != std::string_view::npos) std::from_chars(text.data() + plus + 1, text.data() + text.size(), n);
+  for (uint32_t i = number_; i-- > 0 && kernel.body[i].name != "s_getpc_b64";) {
+    const bool has_number = std::ranges::any_of(kernel.body[i].operands, [](const Operand& o) {
+      return o.text.find("@rel32@") != std::string_view::npos;
+    });
+    own += has_number ? 8 : 4;
+  }
+  return n >= own ? n - own : 0;
+}
+
 // f@rel32@lo+4 of a function: a code address is the number of an instruction, and s_getpc gives 0, so that the sum is that number.
+uint64_t AmdLowering::address_of(std::string_view object) {
+  for (const Code::Global& g : code.globals)
+    if (g.name == object) return g.address;
+  const amdgcn::Object& from = *module_->object(object);
+  const uint64_t align = std::max(from.align, 16u);
+  Code::Global& g = code.globals.emplace_back();
+  g.name = object, g.size = from.bytes.size(), g.writable = false;
+  g.bytes = std::make_unique<std::byte[]>(from.bytes.size() + align);
+  g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
+  std::memcpy(reinterpret_cast<std::byte*>(g.address), from.bytes.data(), from.bytes.size());
+  return g.address;
+}
+
 uint64_t AmdLowering::symbol(const Operand& o) {
   const std::string_view name = o.text.substr(0, o.text.find('@'));
   const auto found = kernel.labels.find(name);
   if (kernel.data.contains(name)) return o.text.find("@lo") != std::string_view::npos ? 0 : kDataWindow;
+  if (found == kernel.labels.end() && module_->object(name) && module_->object(name)->is_known) {
+    const uint64_t address = address_of(name) + addend(o.text);
+    return o.text.find("@lo") != std::string_view::npos ? address & 0xffffffff : address >> 32;
+  }
   if (found == kernel.labels.end()) {
-    error("'" + std::string(name) + "' is not a function of this text: constants in memory are not executed",
+    error("'" + std::string(name) + "' is neither a function of this text nor numbers in memory",
           {"level 'ttgir' executes the IR that this was compiled from"});
     return 0;
   }
@@ -66,11 +99,11 @@ uint64_t AmdLowering::symbol(const Operand& o) {
 // A number as the instruction reads it: of a float's type where it is written as one, or where the slot is of integers the bits
 // of f32 (ISA, "Scalar ALU operands": inline constants 240 to 248).
 uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
-  if (o.kind == OperandKind::kWord) return constant(symbol(o), 4);
+  if (o.kind == amdgcn::OperandKind::kWord) return constant(symbol(o), 4);
   uint64_t bits = static_cast<uint64_t>(o.integer);
   // Pairs of integers read a number of 32 bits, of which op_sel takes a half.
   const bool is_half = (s.bits == 16 || s.kind == 'H') && (s.kind != 'P' || s.is_pair);
-  if (o.kind == OperandKind::kFloat) {
+  if (o.kind == amdgcn::OperandKind::kFloat) {
     if (is_half)
       bits = num::from_double(o.number, num::Type::kF16);
     else if (s.bits == 64 && s.kind == 'F')
@@ -142,6 +175,7 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
   plan.rows = static_cast<uint32_t>(in_->number("row_mask", 15));
   plan.banks = static_cast<uint32_t>(in_->number("bank_mask", 15));
   plan.bound = in_->has("bound_ctrl") || in_->has("dpp8");
+  plan.fill(code.width);
   const uint32_t out = scratch(4), valid = scratch(1);
   unguarded();
   emit(handler<amd::run_dpp>, {.d = out, .a = place, .c = exec_, .e = valid}, plan);
@@ -152,7 +186,7 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
 uint32_t AmdLowering::pair_at(const Operand& o, uint32_t k) {
   if (!o.is_register()) return number(o, Slot{.kind = 'B', .bits = 64});
   const uint32_t out = scratch(8);
-  if (o.kind == OperandKind::kScalar) {
+  if (o.kind == amdgcn::OperandKind::kScalar) {
     const uint32_t saved = guard_;
     unguarded();
     emit(amd::join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
@@ -181,7 +215,8 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
   } else if (s.kind == 'P' ? s.bits == 32 : s.bits == 64) {
     place = pair_at(o);
   } else {
-    place = o.kind == OperandKind::kVector && o.index == before_.first ? before_.second : register_at(o, 0);
+    place = o.kind == amdgcn::OperandKind::kVector && o.index == before_.first ? before_.second
+                                                                               : register_at(o, 0);
     if (in_->encoding == amdgcn::Instruction::kSdwa) place = selected(o, place, at);
     if (in_->encoding == amdgcn::Instruction::kDpp && at == 0) place = from_other_lanes(place);
     if (is_half) {
@@ -290,7 +325,7 @@ uint32_t AmdLowering::clamped(uint32_t place, const Slot& s) {
   const bool is_double = s.bits == 64, is_half = s.kind == 'H';
   const lanes::Type type = is_half ? lanes::Type::kF16 : is_double ? lanes::Type::kF64 : lanes::Type::kF32;
   auto constant_of = [&](double value) {
-    return number(Operand{.kind = OperandKind::kFloat, .number = value},
+    return number(Operand{.kind = amdgcn::OperandKind::kFloat, .number = value},
                   Slot{.kind = 'F',
                        .bits = static_cast<uint8_t>(is_half     ? 16
                                                     : is_double ? 64

@@ -224,7 +224,11 @@ bool lower_mad_wide(AmdLowering& l) {
   const uint32_t a = l.source(2), b = l.source(3), c = l.source(4), d = l.result(0), product = l.scratch(8);
   l.lanes(Op::kMul, is_signed ? kS32 : kU32, {.d = product, .a = a, .b = b}, lanes::kVWide);
   l.lanes(Op::kAdd, kU64, {.d = d, .a = product, .b = c});
-  l.compare(num::kCmpLt, is_signed ? kS64 : kU64, l.result(1), d, product);
+  // The carry is bit 64 of the exact sum: of signed numbers its sign.
+  if (is_signed)
+    l.emit(amd::sum_is_negative, {.d = l.result(1), .a = product, .b = c});
+  else
+    l.compare(num::kCmpLt, kU64, l.result(1), d, product);
   return l.give();
 }
 
@@ -273,6 +277,11 @@ void div_scale(Lanes& l, const Operands& in) {
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
     const T v = value[i], b = denominator[i], a = numerator[i];
+    constexpr int kNear = sizeof(T) == 4 ? 40 : 300, kBias = sizeof(T) == 4 ? 127 : 1023;
+    if (std::abs(exponent(a) - kBias) < kNear && std::abs(exponent(b) - kBias) < kNear) {
+      d[i] = v, scaled[i] = 0;  // nothing is near an end of the range
+      continue;
+    }
     T out = v;
     bool flag = false;
     if (a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b)) {

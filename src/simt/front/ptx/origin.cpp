@@ -8,14 +8,13 @@ namespace triton_runner::simt {
 namespace {
 
 using ptx::Opcode;
-using ptx::Operand;
 using ptx::OperandKind;
 
 class Search {
  public:
   Search(const ptx::Function& entry, uint64_t candidates) : entry_(entry), candidates_(candidates) {}
 
-  std::optional<uint32_t> run(const Operand& address) {
+  std::optional<uint32_t> run(const ptx::Operand& address) {
     follow(address);
     while (!open_.empty()) {
       const uint32_t reg = open_.back();
@@ -30,10 +29,10 @@ class Search {
  private:
   static bool writes(const ptx::Instruction& in, uint32_t reg) {
     if (in.operands.empty()) return false;
-    const Operand& to = in.operands[0];
+    const ptx::Operand& to = in.operands[0];
     return to.kind == OperandKind::kRegister && to.reg == reg;
   }
-  void follow(const Operand& o) {
+  void follow(const ptx::Operand& o) {
     if (o.kind == OperandKind::kRegister && seen_.insert(o.reg).second) open_.push_back(o.reg);
     if (o.kind == OperandKind::kAddress) follow(o.parts[0]);
     if (o.kind == OperandKind::kVariable) parameter(*o.variable);
@@ -80,7 +79,7 @@ class Search {
 
 std::optional<uint32_t> parameter_of(const ptx::Function& entry, const ptx::Instruction& access,
                                      uint64_t candidates) {
-  for (const Operand& o : access.operands)
+  for (const ptx::Operand& o : access.operands)
     if (o.kind == OperandKind::kAddress) return Search(entry, candidates).run(o);
   return {};
 }

@@ -2,6 +2,7 @@
 // the other does.
 #include "front/sass/order.h"
 
+#include <triton_runner/sass/opcode.h>
 #include <triton_runner/sass/registers.h>
 
 #include <algorithm>

@@ -1,0 +1,55 @@
+// Facts about an instruction of AMD's machine code: the registers that it reads and writes, where it leads, whether it asks for
+// memory. Registers have numbers of their own, of 32 bits each: v0 to v511, a0 to a511, s0 to s127.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/amdgcn/text.h>
+
+namespace triton_runner::amdgcn {
+
+struct Use {
+  const Operand* operand;
+  bool written;
+};
+// The operands in their order. The instruction has a row.
+std::vector<Use> uses_of(const Instruction& in);
+
+bool is_memory(const Instruction& in);  // loads, stores, atomics; of LDS too
+bool gives_old(const Instruction& in);  // an atomic one gives what was there
+
+// The instructions that may come after body[at], as indices into the body.
+std::vector<uint32_t> successors(const Kernel& kernel, uint32_t at);
+
+inline uint32_t register_code(OperandKind kind, uint32_t index) {
+  return static_cast<uint32_t>(kind) << 16 | index;
+}
+inline OperandKind kind_of(uint32_t code) { return static_cast<OperandKind>(code >> 16); }
+inline uint32_t index_of(uint32_t code) { return code & 0xffff; }
+inline bool is_scalar(uint32_t code) { return kind_of(code) == OperandKind::kScalar; }
+// "v5", "s3", "vcc_lo".
+std::string register_name(uint32_t code);
+// The registers of "v5", "v[2:3]", "a0", "s[4:7]", "vcc", "exec", "m0"; empty: that is no register.
+std::vector<uint32_t> registers_named(std::string_view name);
+
+// A pair of registers, as one place of 64 bits.
+inline constexpr uint32_t kPair = 1u << 31;
+
+// The registers that an instruction writes: those of its operands, EXEC where the opcode writes it.
+std::vector<uint32_t> results_of(const Instruction& in);
+// Work that an instruction does, with the words of sass::Work.
+struct Work {
+  std::string_view pipe;           // "VALU", "SALU", "MFMA", "LDS", "VMEM", "SMEM", "BRANCH"
+  uint32_t flops = 0;              // of a lane
+  uint64_t matrix_operations = 0;  // of a wavefront: two for each product
+  std::string_view matrix_type;    // "f16", "f8", "s8", ...
+  std::string_view space, access;  // "global", "shared", "local"; "load", "store", "atomic"
+};
+Work work_of(const Instruction& in);
+
+// Whether what it writes are floats of 32 bits.
+bool gives_floats(const Instruction& in);
+
+}  // namespace triton_runner::amdgcn

@@ -1,0 +1,27 @@
+// What LLVM writes about the kernels of AMDGCN in its .amdgpu_metadata block: YAML of one fixed shape, a key a line.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace triton_runner::artifact {
+
+struct AmdArgument {
+  std::string_view name, kind;  // "x_ptr", "global_buffer"
+  uint32_t offset = 0, bytes = 0;
+};
+struct AmdMetadata {
+  std::string_view name;
+  std::map<std::string_view, int64_t> numbers;  // ".vgpr_count": 12
+  std::vector<AmdArgument> arguments;
+};
+struct AmdMetadataBlock {
+  std::string_view target;  // as it is written: "amdgcn-amd-amdhsa--gfx942"
+  std::vector<AmdMetadata> kernels;
+};
+
+// block: the lines between the two directives. What is no such line is passed over.
+AmdMetadataBlock read_amdgcn_metadata(std::string_view block);
+
+}  // namespace triton_runner::artifact

@@ -1,0 +1,130 @@
+"""Each fault that is planted in AMD's machine code is reported at its instruction; right code has none."""
+
+import re
+
+import kernels_for_amdgcn as k
+import pytest
+import torch
+import triton_runner
+from triton_runner import KernelTrap
+
+TARGET = "hip:gfx942"
+CHECKS = "hazard,race,oob,uninit"
+FLOATS = dict.fromkeys(("x", "w", "b", "out"), "*fp32")
+
+
+def _softmax():
+    x, out = torch.randn(2, 1000), torch.zeros(2, 1000)
+    types = {"x": "*fp32", "out": "*fp32", "n": "i32"}
+    return k.softmax, types, {"B": 1024}, (2,), [x, out, 1000]
+
+
+def _layer_norm():
+    x, w, b, out = torch.randn(3, 700), torch.randn(700), torch.randn(700), torch.zeros(3, 700)
+    types = {**FLOATS, "n": "i32", "eps": "fp32"}
+    return k.layer_norm, types, {"B": 1024}, (3,), [x, w, b, out, 700, 1e-5]
+
+
+def _matmul():
+    a, b, c = torch.randn(64, 96).half(), torch.randn(96, 64).half(), torch.zeros(64, 64)
+    types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
+    return k.matmul, types, {"M": 64, "N": 64, "K": 32}, (1, 1), [a, b, c, 64, 64, 96]
+
+
+@pytest.fixture(scope="module", params=[_softmax, _layer_norm, _matmul])
+def program(request):
+    """(the lines of a kernel's machine code, what runs lines under checks and gives the trap or None)."""
+    torch.manual_seed(0)
+    kernel, types, constants, grid, args = request.param()
+    compiled = triton_runner.compile(kernel, types, constants, target=TARGET)
+
+    def run(lines, check):
+        with triton_runner.using(device="cpu", check=check, target=TARGET):
+            loaded = triton_runner.load("\n".join(lines), compiled.metadata, "cpu")
+            try:
+                loaded[grid](*args)
+            except KernelTrap as trap:
+                return trap
+        return None
+
+    return compiled.asm["amdgcn"].split("\n"), run
+
+
+def _at(lines, start):
+    return [i for i, line in enumerate(lines) if line.strip().startswith(start)]
+
+
+def _named(trap) -> int:
+    """The index of the line that a trap names as its instruction."""
+    return int(re.search(r":(\d+):\d+: ", next(n for n in trap.notes if "the instruction is" in n))[1]) - 1
+
+
+def _without(lines, i):
+    return [*lines[:i], "\t; dropped", *lines[i + 1 :]]
+
+
+def test_right_code_is_clean(program):
+    lines, run = program
+    assert run(lines, CHECKS) is None
+
+
+def test_a_wait_that_is_dropped_is_reported_where_it_is_missed(program):
+    lines, run = program
+    waits = _at(lines, "s_waitcnt")
+    missed, near = [], 0
+    for i in waits:
+        trap = run(_without(lines, i), "hazard")
+        # LDS answers a wavefront's own reads in their order: a barrier after reads alone needs no wait here.
+        if trap is None:
+            missed.append(i)
+            assert lines[i + 1].strip() == "s_barrier" and "ds_read" in "".join(lines[i - 8 : i])
+        else:
+            near += _named(trap) == i + 1
+    assert len(missed) <= 1
+    assert near >= len(waits) // 2  # the next instruction reads what was waited for
+
+
+def test_a_wait_for_one_less_is_reported(program):
+    lines, run = program
+    at = next(i for i in _at(lines, "s_waitcnt vmcnt(0)"))
+    weaker = [*lines[:at], lines[at].replace("vmcnt(0)", "vmcnt(1)"), *lines[at + 1 :]]
+    trap = run(weaker, "hazard")
+    assert trap is not None and "vmcnt may be 1 there" in trap.message and _named(trap) == at + 1
+
+
+def test_a_barrier_that_is_dropped_is_a_race_in_lds(program):
+    lines, run = program
+    barriers = _at(lines, "s_barrier")
+    assert barriers
+    for i in barriers:
+        trap = run(_without(lines, i), "race")
+        assert trap is not None and "data race" in str(trap)
+        assert lines[_named(trap)].strip().startswith("ds_") and _named(trap) > i
+
+
+def test_a_wrong_offset_is_out_of_bounds(program):
+    lines, run = program
+    stores = [*_at(lines, "global_store"), *_at(lines, "buffer_store")]
+    i = stores[0]
+    head = re.sub(r" offset:\d+", "", lines[i].split(";")[0].rstrip())
+    if "buffer_" in head:  # those check by the descriptor: what is outside of it is dropped
+        head = head.replace("offen", "offen offset:4")
+        trap = run([*lines[:i], head, *lines[i + 1 :]], "oob")
+        assert trap is None
+        return
+    trap = run([*lines[:i], f"{head} offset:-4096", *lines[i + 1 :]], "oob")
+    assert trap is not None and trap.kind == "out of bounds" and _named(trap) == i
+
+
+def test_swapped_operands_are_seen_in_what_is_left():
+    x, y, out = torch.arange(300.0), torch.ones(300), torch.zeros(300)
+    types = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
+    text = triton_runner.compile(k.add, types, {"B": 512}, target=TARGET).asm["amdgcn"]
+    found = re.search(r"v_cmp_gt_i32_e32 vcc, (\w+), (\w+)", text)
+    swapped = text.replace(found[0], f"v_cmp_lt_i32_e32 vcc, {found[1]}, {found[2]}")
+    with triton_runner.using(device="cpu", target=TARGET):
+        report = triton_runner.lockstep(
+            triton_runner.jit(k.add.fn), [x, y, out, 300], {"B": 512}, grid=(1,),
+            levels=("ttgir", "amdgcn"), sources={"amdgcn": swapped},
+        )  # fmt: skip
+    assert report.outputs
