@@ -1,4 +1,5 @@
 // The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
+#include <triton_runner/amdgcn/code_object.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/simt/simt.h>
@@ -73,6 +74,16 @@ void init_simt(nb::module_& m) {
       "text"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
       "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for "
       "load_simt.");
+  m.def(
+      "amdgcn_of_hsaco",
+      [](const nb::bytes& hsaco, const std::string& filename) {
+        const std::string_view bytes(hsaco.c_str(), hsaco.size());
+        return without_gil([&] { return amdgcn::listing(bytes, filename); });
+      },
+      "hsaco"_a, "filename"_a = "",
+      "The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and "
+      "the "
+      "program's lines, as LLVM writes them.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, "target"_a,
         "Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.");
   m.def(
