@@ -75,6 +75,17 @@ void init_simt(nb::module_& m) {
       "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for "
       "load_simt.");
   m.def(
+      "load_hsaco",
+      [](const nb::bytes& hsaco, const std::string& filename, const std::string& name, const nb::list& params,
+         const nb::dict& given) {
+        const simt::LoadOptions options = load_options(params, given);
+        const std::string_view bytes(hsaco.c_str(), hsaco.size());
+        return SharedKernel(without_gil([&] { return simt::load_hsaco(bytes, name, options, filename); }));
+      },
+      "hsaco"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
+      "Loads a kernel of a code object, decoded from its bytes, into the SIMT engine; the rest is as for "
+      "load_simt.");
+  m.def(
       "amdgcn_of_hsaco",
       [](const nb::bytes& hsaco, const std::string& filename) {
         const std::string_view bytes(hsaco.c_str(), hsaco.size());

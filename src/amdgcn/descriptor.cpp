@@ -34,6 +34,7 @@ std::string text_of(const Descriptor& d, std::string_view name, Chip chip) {
   say("private_segment_fixed_size", d.private_bytes);
   say("kernarg_size", d.kernarg_bytes);
   say("user_sgpr_count", bits(d.second, 1, 5));
+  if (chip == Chip::gfx90a) say("user_sgpr_private_segment_buffer", bits(d.properties, 0, 1));
   say("user_sgpr_dispatch_ptr", bits(d.properties, 1, 1));
   say("user_sgpr_queue_ptr", bits(d.properties, 2, 1));
   say("user_sgpr_kernarg_segment_ptr", bits(d.properties, 3, 1));
@@ -42,6 +43,7 @@ std::string text_of(const Descriptor& d, std::string_view name, Chip chip) {
     say("user_sgpr_kernarg_preload_length", bits(d.preload, 0, 7));
     say("user_sgpr_kernarg_preload_offset", bits(d.preload, 7, 9));
   }
+  if (chip == Chip::gfx90a) say("user_sgpr_flat_scratch_init", bits(d.properties, 5, 1));
   say("user_sgpr_private_segment_size", bits(d.properties, 6, 1));
   if (!cdna) say("wavefront_size32", d.is_wave32());
   say("uses_dynamic_stack", bits(d.properties, 11, 1));

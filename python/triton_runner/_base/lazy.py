@@ -21,6 +21,11 @@ class LazyAsm(dict):
 
             self[key] = get_sass(self["cubin"])
             return self[key]
+        if key == "amdgcn" and super().__contains__("hsaco"):
+            from triton_runner import _core  # texts are also looked at where nothing is executed
+
+            self[key] = _core.amdgcn_of_hsaco(self["hsaco"])
+            return self[key]
         raise KeyError(f"no level {key!r}; levels: {', '.join([*self, *self._later])}")
 
     def __contains__(self, key):

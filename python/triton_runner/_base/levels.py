@@ -42,7 +42,7 @@ _ROWS = (
     Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
     Level("amdgcn", ("hip",), engine="simt", pattern=r"^\s*\.amdgcn_target"),
     Level("cubin", ("cuda",), engine="simt", when_named=True),
-    Level("hsaco", ("hip",)),
+    Level("hsaco", ("hip",), engine="simt", when_named=True),
 )
 LEVELS = {level.name: level for level in _ROWS}
 # Gluon's IR, before Gluon's passes: a stage of Triton since 3.9, whose text is TTGIR to whoever reads it.
@@ -90,6 +90,11 @@ def executed(level: str, target: str) -> str:
 def binary_level(target: str) -> str:
     """The level that a GPU loads: "cubin" or "hsaco"."""
     return levels_of(target)[-1]
+
+
+def level_of_binary(content: bytes) -> str:
+    """The level of machine code by the machine that its ELF header names: "hsaco" of AMD's, else "cubin"."""
+    return "hsaco" if content[18:20] == b"\xe0\x00" else "cubin"
 
 
 def is_above(level: str, other: str) -> bool:
