@@ -39,15 +39,35 @@ _ORDER = {
     "FLAT": "dvtw", "GLOBAL": "dvtw", "SCRATCH": "dvtw", "MUBUF": "t",
 }  # fmt: skip
 
-# Products that the documents of CDNA 3 and 4 have no longer.
-_DROPPED = {"gfx90a": (
-    ("v_mfma_f32_32x32x2bf16", "d32 a1 b1 c32"), ("v_mfma_f32_16x16x2bf16", "d16 a1 b1 c16"),
-    ("v_mfma_f32_4x4x2bf16", "d4 a1 b1 c4"), ("v_mfma_f32_32x32x4bf16", "d16 a1 b1 c16"),
-    ("v_mfma_f32_16x16x8bf16", "d4 a1 b1 c4"), ("v_mfma_i32_32x32x8i8", "d16 a1 b1 c16"),
-    ("v_mfma_i32_16x16x16i8", "d4 a1 b1 c4"),
-), "gfx942": (
-    ("v_mfma_f32_16x16x8_xf32", "d4 a2 b2 c4"), ("v_mfma_f32_32x32x4_xf32", "d16 a2 b2 c16"),
-)}  # fmt: skip
+# Instructions that the documents of CDNA 3 and 4 have no longer; LLVM says their numbers.
+_DROPPED = {
+    "gfx90a": """
+        VOP3P v_mfma_f32_32x32x2bf16 d32 a1 b1 c32
+        VOP3P v_mfma_f32_16x16x2bf16 d16 a1 b1 c16
+        VOP3P v_mfma_f32_4x4x2bf16 d4 a1 b1 c4
+        VOP3P v_mfma_f32_32x32x4bf16 d16 a1 b1 c16
+        VOP3P v_mfma_f32_16x16x8bf16 d4 a1 b1 c4
+        VOP3P v_mfma_i32_32x32x8i8 d16 a1 b1 c16
+        VOP3P v_mfma_i32_16x16x16i8 d4 a1 b1 c4
+        MUBUF buffer_wbinvl1
+        MUBUF buffer_wbinvl1_vol
+        MUBUF buffer_invl2
+        VOP2 v_madmk_f32 d1 a1 l b1
+        VOP2 v_madak_f32 d1 a1 b1 l
+        VOP2 v_madmk_f16 d1 a1 l b1
+        VOP2 v_madak_f16 d1 a1 b1 l
+        VOP2 v_mac_f32_e32 d1 a1 b1
+        VOP2 v_mac_f16_e32 d1 a1 b1
+        VOP3 v_mac_f32_e64 d1 a1 b1
+        VOP3 v_mac_f16_e64 d1 a1 b1
+        VOP3 v_mad_f32 d1 a1 b1 c1
+        VOP3 v_mad_legacy_f32 d1 a1 b1 c1
+        VOP3 v_cvt_pkaccum_u8_f32 d1 a1 b1
+        VOP3 v_trig_preop_f64 d2 a2 b1""",
+    "gfx942": """
+        VOP3P v_mfma_f32_16x16x8_xf32 d4 a2 b2 c4
+        VOP3P v_mfma_f32_32x32x4_xf32 d16 a2 b2 c16""",
+}
 
 
 def _size(bits: int, kind: str, form: str, rdna: bool) -> str:
@@ -199,7 +219,7 @@ def _names(fmt: str, name: str, target: str, shorter: set[str]) -> list[str]:
         out = [base]
         if base.startswith("v_accvgpr"):
             out = [base + "_b32"]
-        if target == "gfx90a":
+        if target == "gfx90a" and base.startswith("v_mfma"):
             old = _mfma_of_gfx90a(base)
             out = [old + "_1k", old, base]
         return out
@@ -241,9 +261,10 @@ def rows(folder: str) -> list[Row]:
                     for candidate in _candidates(fmt, spelling, words, target):
                         tries.append((n, rank, Row(fmt, spelling, {target: value}, tuple(candidate))))
                         rank += 1
-        for name, words in _DROPPED.get(target, ()):
-            opcodes.append(("VOP3P", name, 0))
-            tries.append((len(opcodes) - 1, 0, Row("VOP3P", name, {target: 0}, tuple(words.split()))))
+        for line in _DROPPED.get(target, "").strip().splitlines():
+            fmt, name, *words = line.split()
+            opcodes.append((fmt, name, -1))
+            tries.append((len(opcodes) - 1, 0, Row(fmt, name, {target: -1}, tuple(words))))
         made = amd_assembler.assemble(
             target, [amd_assembler.text(row, target, 0) for _, _, row in tries]
         )
@@ -252,8 +273,8 @@ def rows(folder: str) -> list[Row]:
             if code is None or n in done:
                 continue
             number = amd_assembler.opcode_of(row.format, code, target)
-            if row.name.startswith("v_mfma") and (target == "gfx90a" or row.numbers[target] == 0):
-                row.numbers[target] = number  # no document at hand has it: CDNA 3 renumbered these
+            if row.numbers[target] < 0 or (target == "gfx90a" and row.name.startswith("v_mfma")):
+                row.numbers[target] = number  # no document at hand has it: CDNA 3 renumbered the products
             if number != row.numbers[target]:
                 print(f"{target}: {row.format} {row.name}: LLVM {number}, documents {row.numbers[target]}", file=sys.stderr)
                 continue

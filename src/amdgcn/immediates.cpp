@@ -39,7 +39,7 @@ std::string Decoder::dependency_counters(uint32_t value) const {
                        {"depctr_va_vdst", value >> 12, 15},    {"depctr_va_sdst", value >> 9 & 7, 7},
                        {"depctr_va_ssrc", value >> 8 & 1, 1},  {"depctr_va_vcc", value >> 1 & 1, 1},
                        {"depctr_vm_vsrc", value >> 2 & 7, 7}};
-  if ((value >> 5 & 3) != (rdna4() ? 0u : 0u)) return base::hex(value);
+  if (value >> 5 & 3) return base::hex(value);
   return counters(all);
 }
 
@@ -111,6 +111,7 @@ std::string Decoder::hardware_register(uint32_t value) const {
   if (!cdna() && id == 24) name = "HW_REG_HW_ID2";
   if (chip_ == Chip::gfx1100 && id == 20) name = "HW_REG_FLAT_SCR_LO";
   if (chip_ == Chip::gfx1100 && id == 21) name = "HW_REG_FLAT_SCR_HI";
+  if (chip_ == Chip::gfx1100 && id == 29) name = "HW_REG_SHADER_CYCLES";
   if (rdna4()) {
     constexpr std::string_view kOfRdna4[] = {"",
                                              "HW_REG_MODE",
@@ -145,7 +146,7 @@ std::string Decoder::swizzle(uint32_t value) {
   if (both == 31 && either == 0 && flipped > 0 && (flipped & (flipped + 1)) == 0)
     return " offset:swizzle(REVERSE," + std::to_string(flipped + 1) + ")";
   const uint32_t group = 32 - both;
-  if (flipped == 0 && both > 15 && (group & (group - 1)) == 0 && group > 1 && either < group)
+  if (flipped == 0 && (group & (group - 1)) == 0 && group > 1 && either < group)
     return " offset:swizzle(BROADCAST," + std::to_string(group) + "," + std::to_string(either) + ")";
   std::string out = " offset:swizzle(BITMASK_PERM,\"";
   for (uint32_t bit = 16; bit; bit >>= 1) {

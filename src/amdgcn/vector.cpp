@@ -234,8 +234,12 @@ bool Decoder::long_vector_format() {
     if ((name.starts_with("v_cvt_f32_fp8") || name.starts_with("v_cvt_f32_bf8")) && !cdna()) {
       // The two bits are in the other order.
       say(" byte_sel:" + std::to_string((selected & 1) << 1 | (selected >> 1 & 1)));
-    } else if ((name.starts_with("v_cvt_sr_fp8") || name.starts_with("v_cvt_sr_bf8")) && !cdna()) {
-      say(" byte_sel:" + std::to_string(selected >> 2 & 3));
+    } else if (!cdna() && (name.starts_with("v_cvt_sr_fp8") || name.starts_with("v_cvt_sr_bf8"))) {
+      if (selected & 3) return fail("a half of an operand that it does not have");
+      say(" byte_sel:" + std::to_string(selected >> 2));
+    } else if (name.starts_with("v_cvt_sr_fp8") || name.starts_with("v_cvt_sr_bf8") ||
+               name.starts_with("v_cvt_scalef32_pk_fp4_")) {
+      list("op_sel", selected, 4, false);  // the last two say which byte is written
     } else {
       const uint32_t order = (selected & ((1u << count) - 1)) | (selected >> 3 & 1) << count;
       if (selected & 7 & ~((1u << count) - 1)) return fail("a half of an operand that it does not have");
@@ -376,7 +380,9 @@ bool Decoder::interpolation() {
   bits(31, 24);
   if (!find(Format::VINTERP, bits(22, 16))) return false;
   const uint32_t negative = bits(63, 61), selected = bits(14, 11);
+  uint32_t halves = 0;
   for (const Word& w : row_->words) {
+    if (w.is_half) halves |= 1u << (w.letter == 'd' ? 3 : place_of(w));
     if (w.letter == 'd') {
       put(vector(bits(7, 0), w, selected >> 3 & 1));
     } else {
@@ -384,7 +390,7 @@ bool Decoder::interpolation() {
       put(negated(source(code, w, selected >> k & 1), negative >> k & 1, false, false));
     }
   }
-  if (selected) return fail("a half of an interpolation");
+  if (selected & ~halves) return fail("a half of a whole register");
   if (bits(15, 15)) say(" clamp");
   say(" wait_exp:" + std::to_string(bits(10, 8)));
   return true;
