@@ -15,7 +15,7 @@ class Level:
     """One level of compilation.
 
     backends: the backends of Triton whose kernels pass through it.
-    engine: what runs it on the CPU: "tile", "simt", or "" where only a GPU does.
+    engine: what runs it on the CPU: "tile" or "simt".
     lowered: whether the engine is given what the text becomes: the next text of its target (executed()).
     when_named: whether the CPU runs it only where somebody asks for it by name.
     pattern: what stands in a text of this level and in none of a level above it; "" of a binary level.
@@ -23,7 +23,7 @@ class Level:
 
     name: str
     backends: tuple[str, ...] = ("cuda", "hip")
-    engine: str = ""
+    engine: str = "tile"
     lowered: bool = False
     when_named: bool = False
     pattern: str = ""
@@ -49,8 +49,8 @@ LEVELS = {level.name: level for level in _ROWS}
 GLIR = "glir"
 ENDINGS = (*LEVELS, GLIR)  # of the names of files that hold a level
 HOLDERS = ("fatbin", "so", "o")  # of those of files that hold cubins
-ON_CPU = tuple(level.name for level in _ROWS if level.engine)
-EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.lowered or level.when_named))
+ON_CPU = tuple(LEVELS)
+EXECUTED = tuple(level.name for level in _ROWS if not (level.lowered or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
 
 

@@ -153,6 +153,7 @@ def _of_binary(
 ) -> Resources:
     d = describe(level, asm[level], path, name, metadata).description
     has_assembly = "amdgcn" in dict.keys(asm)
+    assembly = asm["amdgcn"] if has_assembly else ""
     if level == "hsaco" and has_assembly:  # says more: waves, the instructions
         d = {**d, "waves": describe("amdgcn", asm["amdgcn"], "", d["name"], metadata).description["waves"]}
     notes, mix, occupancy = [], {}, None
