@@ -144,7 +144,7 @@ def _fixed(row: Row, word: str, target: str) -> str | None:
     message = "sendmsg(MSG_INTERRUPT)" if "rtn" not in row.name else "sendmsg(MSG_RTN_GET_DOORBELL)"
     return {
         "o": "0x40", "k": "0x1234", "l": "0x1234", "n": "1", "r": "hwreg(HW_REG_MODE, 2, 3)", "j": "Iend",
-        "i": "vmcnt(1)", "p": "depctr_va_vdst(3)", "e": "instid0(VALU_DEP_1)", "q": message,
+        "i": "vmcnt(1)", "f": "0x40, s3, 5", "p": "depctr_va_vdst(3)", "e": "instid0(VALU_DEP_1)", "q": message,
     }.get(word)  # fmt: skip
 
 

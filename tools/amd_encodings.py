@@ -141,8 +141,8 @@ def _candidates(fmt: str, name: str, words: list[str], target: str) -> list[list
     elif fmt == "SMEM":
         both = [*words, "o"]
         out = [both, [w for w in words if w[0] == "d"], [w for w in words if w[0] == "b"] + ["o"], []]
-        if "prefetch" in name:
-            out = []
+        if "prefetch" in name:  # an offset, a register beside it, a length
+            out = [[*[w for w in words if w[0] == "b"], "f"]]
         if name.startswith("s_dcache") or name in ("s_gl1_inv",):
             out = [[]]
     elif fmt == "VOPC":

@@ -90,7 +90,9 @@ void init_simt(nb::module_& m) {
       "amdgcn_of_hsaco",
       [](const nb::bytes& hsaco, const std::string& filename) {
         const std::string_view bytes(hsaco.c_str(), hsaco.size());
-        return without_gil([&] { return amdgcn::listing(bytes, filename); });
+        const std::string text = without_gil([&] { return amdgcn::listing(bytes, filename); });
+        // Names in a damaged file need not be UTF-8.
+        return taken(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
       },
       "hsaco"_a, "filename"_a = "",
       "The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and "
@@ -108,7 +110,8 @@ void init_simt(nb::module_& m) {
         return std::pair(done.text, done.words * 4);
       },
       "code"_a, "target"_a,
-      "The instruction that some code of a target (gfx942) begins with, as LLVM prints it, and its bytes; a jump "
+      "The instruction that some code of a target (gfx942) begins with, as LLVM prints it, and its bytes; a "
+      "jump "
       "ends before the name of the place that it leads to.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, "target"_a,
         "Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.");

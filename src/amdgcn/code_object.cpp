@@ -147,7 +147,12 @@ class Reader {
     out_ += "\t.globl\t" + std::string(f.name) + "\n\t.type\t" + std::string(f.name) + ",@function\n" +
             std::string(f.name) + ":\n";
     const SourceRow* last = nullptr;
-    for (const Line& line : lines) {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (const size_t end = end_of_padding(lines, i, labels); end > i) {
+        out_ += "\t.p2align\t8\n";
+        i = end;
+      }
+      const Line& line = lines[i];
       if (const auto label = labels.find(line.address); label != labels.end()) out_ += label->second + ":\n";
       const SourceRow* place = lines_.at(line.address);
       if (place && place != last)
@@ -163,6 +168,18 @@ class Reader {
       out_ += label->second + ":\n";
     out_ += ".Lfunc_end" + std::to_string(number) + ":\n";
     return base::success();
+  }
+
+  // Between an instruction that always jumps and a place at a multiple of 256 bytes that is jumped to, s_nop fills the
+  // space. Returns the line of that place, or `from`.
+  static size_t end_of_padding(const std::vector<Line>& lines, size_t from,
+                               const std::map<uint64_t, std::string>& labels) {
+    if (from == 0 || !lines[from - 1].decoded.text.starts_with("s_branch")) return from;
+    size_t at = from;
+    while (at < lines.size() && lines[at].decoded.text == "s_nop 0" && !labels.contains(lines[at].address))
+      ++at;
+    return at < lines.size() && lines[at].address % 256 == 0 && labels.contains(lines[at].address) ? at
+                                                                                                   : from;
   }
 
   base::Diagnostic undecoded(const Function& f, size_t at, std::span<const uint32_t> rest,

@@ -142,6 +142,7 @@ bool Decoder::immediate(const Word& w) {
   const auto of = [&](uint32_t value) { return put(base::hex(value)), true; };
   switch (w.letter) {
     case 'l':
+      if (row_->format == Format::SOPK) return put(small_literal()), true;
       return put(literal()), true;
     case 'q':
       return put(message(row_->format == Format::SOP1 ? bits(7, 0) : bits(15, 0))), true;

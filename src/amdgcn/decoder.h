@@ -32,6 +32,7 @@ class Decoder {
   std::string short_vector(uint32_t index,
                            const Word& w);  // of an encoding of 32 bits: a half is its highest bit
   std::string literal();
+  std::string small_literal();
   std::string mask(uint32_t code) { return scalar(code, masks_); }
   std::string vcc() const { return masks_ == 2 ? "vcc" : "vcc_lo"; }
   void put(std::string_view operand);

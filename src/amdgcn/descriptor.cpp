@@ -47,13 +47,14 @@ std::string text_of(const Descriptor& d, std::string_view name, Chip chip) {
   say("user_sgpr_private_segment_size", bits(d.properties, 6, 1));
   if (!cdna) say("wavefront_size32", d.is_wave32());
   say("uses_dynamic_stack", bits(d.properties, 11, 1));
-  say("enable_private_segment", bits(d.second, 0, 1));
+  say(chip == Chip::gfx90a ? "system_sgpr_private_segment_wavefront_offset" : "enable_private_segment",
+      bits(d.second, 0, 1));
   say("system_sgpr_workgroup_id_x", bits(d.second, 7, 1));
   say("system_sgpr_workgroup_id_y", bits(d.second, 8, 1));
   say("system_sgpr_workgroup_id_z", bits(d.second, 9, 1));
   say("system_sgpr_workgroup_info", bits(d.second, 10, 1));
   say("system_vgpr_workitem_id", bits(d.second, 11, 2));
-  if (d.vgprs) say("next_free_vgpr", d.vgprs);
+  if (d.vgprs >= 0) say("next_free_vgpr", d.vgprs);
   if (cdna) say("accum_offset", (bits(d.third, 0, 6) + 1) * 4);
   say("float_round_mode_32", bits(d.first, 12, 2));
   say("float_round_mode_16_64", bits(d.first, 14, 2));

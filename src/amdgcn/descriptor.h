@@ -14,7 +14,7 @@ struct Descriptor {
   uint32_t group_bytes = 0, private_bytes = 0, kernarg_bytes = 0;
   uint32_t first = 0, second = 0, third = 0;  // COMPUTE_PGM_RSRC1, 2 and 3
   uint16_t properties = 0, preload = 0;
-  int64_t vgprs = 0;  // of the metadata; 0: not said
+  int64_t vgprs = -1;  // of the metadata; -1: not said
 
   bool is_wave32() const { return properties >> 10 & 1; }
 };

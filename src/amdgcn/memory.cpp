@@ -55,6 +55,10 @@ bool Decoder::scalar_memory() {
       put(scalar(bits(12, 6), w.count));
     } else if (w.letter == 'b') {
       put(scalar(bits(5, 0) * 2, w.count));
+    } else if (w.letter == 'f') {
+      put(signed_hex(signed_bits(55, 32)));
+      put(scalar(bits(63, 57), 1));
+      put(std::to_string(bits(10, 6)));
     } else if (w.letter == 'o') {
       const int64_t offset = rdna4() ? signed_bits(55, 32) : signed_bits(52, 32);
       if (cdna()) {
@@ -76,7 +80,7 @@ bool Decoder::scalar_memory() {
   }
   if (!cdna() && row_->words.empty()) {
     if (bits(63, 57) != 124 && bits(63, 57) != 0) return fail("an offset that it does not take");
-  } else if (!cdna() && !row_->word('o') && bits(63, 57) != 124 && bits(63, 57) != 0) {
+  } else if (!cdna() && !row_->word('o') && !row_->word('f') && bits(63, 57) != 124 && bits(63, 57) != 0) {
     return fail("an offset that it does not take");
   }
   if (rdna4())

@@ -1,4 +1,7 @@
 // Registers, constants and literals as LLVM prints them.
+#include <bit>
+#include <cstdlib>
+
 #include <triton_runner/base/text.h>
 
 #include "decoder.h"
@@ -61,6 +64,17 @@ std::string Decoder::short_vector(uint32_t index, const Word& w) {
 std::string Decoder::literal() {
   has_literal_ = true;
   return base::hex(word(words_));
+}
+
+// A literal that LLVM prints as the constant that it could have been.
+std::string Decoder::small_literal() {
+  const std::string text = literal();
+  const auto value = static_cast<int32_t>(word(words_));
+  if (value >= -16 && value <= 64) return std::to_string(value);
+  for (size_t i = 0; i < std::size(kFloats); ++i)
+    if (std::bit_cast<float>(value) == std::strtof(kFloats[i].data(), nullptr))
+      return std::string(kFloats[i]);
+  return text;
 }
 
 std::string Decoder::source(uint32_t code, const Word& w, int half, bool is_accumulator) {
