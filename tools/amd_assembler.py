@@ -1,4 +1,5 @@
-"""Texts of AMD's instructions that a row of encodings.def stands for, and what LLVM's assembler makes of them."""
+"""Texts of AMD's instructions that a row of encodings.def stands for, and what LLVM's assembler makes of
+them."""
 
 from __future__ import annotations
 
@@ -36,7 +37,14 @@ def read_rows(path: pathlib.Path) -> list[Row]:
     out = []
     for found in re.finditer(r'^CODE\((\w+), (\w+), ([^"]+), "([^"]*)"\)', path.read_text(), re.M):
         numbers = dict(zip(TARGETS, found[3].split(", "), strict=True))
-        out.append(Row(found[1], found[2], {t: int(n) for t, n in numbers.items() if n != "_"}, tuple(found[4].split())))
+        out.append(
+            Row(
+                found[1],
+                found[2],
+                {t: int(n) for t, n in numbers.items() if n != "_"},
+                tuple(found[4].split()),
+            )
+        )
     return out
 
 
@@ -66,7 +74,9 @@ def assemble(target: str, lines: list[str]) -> list[bytes | None]:
     alive = dict(enumerate(lines))
     for _ in range(60):
         done = subprocess.run(
-            [sys.executable, "-c", _CHILD, target], input=json.dumps([*alive.items()]).encode(), capture_output=True
+            [sys.executable, "-c", _CHILD, target],
+            input=json.dumps([*alive.items()]).encode(),
+            capture_output=True,
         )
         if done.stdout:
             text, places = _symbols(done.stdout)
@@ -99,9 +109,9 @@ def opcode_of(fmt: str, code: bytes, target: str) -> int:
     first, last = {
         "SOP1": (8, 15), "SOP2": (23, 29), "SOPC": (16, 22), "SOPK": (23, 27), "SOPP": (16, 22),
         "SMEM": (18, 25) if not gfx12 else (13, 18), "VOP1": (9, 16), "VOP2": (25, 30), "VOPC": (17, 24),
-        "VOP3": (16, 25), "VOP3SD": (16, 25), "VOP3P": (16, 22), "VOP3PX": (16, 22), "VINTERP": (16, 22), "VOPD": (22, 25),
-        "DS": (17, 24) if gfx9 else (18, 25),
-        "FLAT": (14, 21) if gfx12 else (18, 24), "MUBUF": (14, 21) if gfx12 else (18, 24) if gfx9 else (18, 25),
+        "VOP3": (16, 25), "VOP3SD": (16, 25), "VOP3P": (16, 22), "VOP3PX": (16, 22), "VINTERP": (16, 22),
+        "VOPD": (22, 25), "DS": (17, 24) if gfx9 else (18, 25), "FLAT": (14, 21) if gfx12 else (18, 24),
+        "MUBUF": (14, 21) if gfx12 else (18, 24) if gfx9 else (18, 25),
     }[{"GLOBAL": "FLAT", "SCRATCH": "FLAT"}.get(fmt, fmt)]  # fmt: skip
     number = (low >> first) & ((1 << (last - first + 1)) - 1)
     if fmt == "VOPD" and number == 8 and (low >> 17) & 31 != 8:  # a move, and what stands second
@@ -144,7 +154,8 @@ def _fixed(row: Row, word: str, target: str) -> str | None:
     message = "sendmsg(MSG_INTERRUPT)" if "rtn" not in row.name else "sendmsg(MSG_RTN_GET_DOORBELL)"
     return {
         "o": "0x40", "k": "0x1234", "l": "0x1234", "n": "1", "r": "hwreg(HW_REG_MODE, 2, 3)", "j": "Iend",
-        "i": "vmcnt(1)", "f": "0x40, s3, 5", "p": "depctr_va_vdst(3)", "e": "instid0(VALU_DEP_1)", "q": message,
+        "i": "vmcnt(1)", "f": "0x40, s3, 5", "p": "depctr_va_vdst(3)", "e": "instid0(VALU_DEP_1)",
+        "q": message,
     }.get(word)  # fmt: skip
 
 
@@ -161,7 +172,11 @@ def _operand(row: Row, word: str, target: str, kind: str) -> str:
         if kind == "literal":
             return "0x12345" if not half else "0x1234"
         if kind == "scalar":
-            return _register("s", 20, count) if not scalar else {1: "m0", 2: "exec"}.get(count, _register("s", 20, count))
+            return (
+                _register("s", 20, count)
+                if not scalar
+                else {1: "m0", 2: "exec"}.get(count, _register("s", 20, count))
+            )
     if letter == "c" and not mark and kind == "constant":
         return "1.0"
     file = "s" if scalar or mark == "g" else "a" if mark == "x" else "v"
@@ -202,7 +217,13 @@ def text(row: Row, target: str, number: int) -> str | None:
             modifiers.append("offset:24")
     if fmt == "DS" and kind == "modifiers":
         two = any(part in name for part in ("read2", "write2", "2addr", "xchg2"))
-        modifiers += ["offset0:3", "offset1:9"] if two else ["offset:swizzle(SWAP,4)"] if "swizzle" in name else ["offset:24"]
+        modifiers += (
+            ["offset0:3", "offset1:9"]
+            if two
+            else ["offset:swizzle(SWAP,4)"]
+            if "swizzle" in name
+            else ["offset:24"]
+        )
     if returns and fmt in ("GLOBAL", "FLAT"):
         modifiers.append("sc0" if is_new else "glc" if not gfx12 else "th:TH_ATOMIC_RETURN")
     if kind == "policy":
@@ -210,7 +231,15 @@ def text(row: Row, target: str, number: int) -> str | None:
             operands[-1] = "-0x40" if row.words[-1] == "o" else operands[-1]
             modifiers.append("glc" if not gfx12 else "scope:SCOPE_SE")
         elif fmt in ("GLOBAL", "FLAT", "SCRATCH", "MUBUF"):
-            modifiers += ["scope:SCOPE_SYS"] if gfx12 else ["nt", "sc1"] if is_new else ["slc"] if cdna else ["slc", "dlc"]
+            modifiers += (
+                ["scope:SCOPE_SYS"]
+                if gfx12
+                else ["nt", "sc1"]
+                if is_new
+                else ["slc"]
+                if cdna
+                else ["slc", "dlc"]
+            )
     if kind == "scalar" and fmt == "SMEM" and row.words and row.words[-1] == "o":
         operands[-1] = "s3"
         modifiers.append("offset:0x40")
@@ -221,7 +250,10 @@ def text(row: Row, target: str, number: int) -> str | None:
             if "fma_mix" not in name:
                 modifiers += [f"neg_lo:[{some}]", f"neg_hi:[{some}]"]
             else:
-                operands[sources[0]], operands[sources[1]] = "-" + operands[sources[0]], f"|{operands[sources[1]]}|"
+                operands[sources[0]], operands[sources[1]] = (
+                    "-" + operands[sources[0]],
+                    f"|{operands[sources[1]]}|",
+                )
                 modifiers += [f"op_sel_hi:[{some}]"]
         elif packed and kind == "halves" and sources:
             some, other = (",".join("10"[(k + n) % 2] for k in range(len(sources))) for n in (0, 1))
@@ -233,7 +265,9 @@ def text(row: Row, target: str, number: int) -> str | None:
                 operands[1], operands[2] = "v[16:19]", "v[32:37]"
                 modifiers += ["cbsz:4", "blgp:2"]
             else:
-                modifiers += ["cbsz:1", "abid:1"] if name.startswith("v_smfmac") else ["cbsz:1", "abid:1", "blgp:2"]
+                modifiers += (
+                    ["cbsz:1", "abid:1"] if name.startswith("v_smfmac") else ["cbsz:1", "abid:1", "blgp:2"]
+                )
         elif fmt in ("VOP3", "VOP3SD", "VINTERP") and sources:
             if kind == "modifiers":
                 operands[sources[0]] = "-" + operands[sources[0]]
@@ -275,7 +309,11 @@ def text(row: Row, target: str, number: int) -> str | None:
             operands[sources[0]] = f"sext({operands[sources[0]]})"
         parts = ["BYTE_3", "WORD_0"]
         modifiers += [f"src{k}_sel:{parts[k]}" for k in range(len(sources))]
-    if kind != "plain" and not modifiers and operands == [_operand(row, w, target, "plain") for w in row.words]:
+    if (
+        kind != "plain"
+        and not modifiers
+        and operands == [_operand(row, w, target, "plain") for w in row.words]
+    ):
         return None
     line = name + (" " + ", ".join(operands) if operands else "") + "".join(" " + m for m in modifiers)
     if fmt == "VOPD":  # the second of two may be what the first may not
@@ -290,7 +328,9 @@ def spelled(target: str) -> list[str]:
     caches' policies."""
     cdna, gfx12 = not target.startswith("gfx1"), target == "gfx1201"
     out = [f"s_getreg_b32 s3, hwreg({k})" for k in range(40)]
-    out += [f"s_getreg_b32 s3, hwreg({name})" for name in _HARDWARE] + ["s_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s9"]
+    out += [f"s_getreg_b32 s3, hwreg({name})" for name in _HARDWARE] + [
+        "s_setreg_b32 hwreg(HW_REG_MODE, 4, 4), s9"
+    ]
     out += [f"s_sendmsg sendmsg({name})" for name in _MESSAGES]
     out += [f"s_sendmsg sendmsg({k}, 0, 0)" for k in range(16)]
     out += [f"s_sendmsg_rtn_b32 s3, sendmsg({name})" for name in _MESSAGES]
@@ -299,12 +339,15 @@ def spelled(target: str) -> list[str]:
         out.append(f"s_waitcnt {counts}")
     for name in ("s_waitcnt_depctr", "s_wait_alu"):
         out += [f"{name} {one}" for one in (*_COUNTERS, " ".join(_COUNTERS[:3]), " ".join(_COUNTERS[2:]))]
-    for first, skip, second in (("VALU_DEP_4", "NEXT", "TRANS32_DEP_2"), ("SALU_CYCLE_1", "SKIP_4", "VALU_DEP_1"),
-                                ("FMA_ACCUM_CYCLE_1", "SKIP_1", "SALU_CYCLE_3")):  # fmt: skip
+    delays = (
+        ("VALU_DEP_4", "NEXT", "TRANS32_DEP_2"), ("SALU_CYCLE_1", "SKIP_4", "VALU_DEP_1"),
+        ("FMA_ACCUM_CYCLE_1", "SKIP_1", "SALU_CYCLE_3"),
+    )  # fmt: skip
+    for first, skip, second in delays:
         out.append(f"s_delay_alu instid0({first}) | instskip({skip}) | instid1({second})")
     out += ["s_delay_alu instid0(TRANS32_DEP_3)", "s_delay_alu instid0(VALU_DEP_1) | instid1(VALU_DEP_2)"]
-    ways = [f"{name}:{k}" for name in ("row_shl", "row_shr", "row_ror", "row_share", "row_newbcast", "row_xmask")
-            for k in (0, 1, 8, 15)]  # fmt: skip
+    shifts = ("row_shl", "row_shr", "row_ror", "row_share", "row_newbcast", "row_xmask")
+    ways = [f"{name}:{k}" for name in shifts for k in (0, 1, 8, 15)]
     ways += ["wave_shl:1", "wave_shr:1", "wave_rol:1", "wave_ror:1", "row_mirror", "row_half_mirror",
              "row_bcast:15", "row_bcast:31", "quad_perm:[0,0,0,0]", "quad_perm:[3,3,3,3]"]  # fmt: skip
     for way in ways:
@@ -318,8 +361,14 @@ def spelled(target: str) -> list[str]:
         out.append(f"ds_swizzle_b32 v1, v2 offset:swizzle(SWAP,{k})")
         out.append(f"ds_swizzle_b32 v1, v2 offset:swizzle(REVERSE,{2 * k})")
         out.append(f"ds_swizzle_b32 v1, v2 offset:swizzle(BROADCAST,{2 * k},{k})")
-    out += [f'ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM,"{mask}")' for mask in ("00p11", "ipi01", "p0p0i")]
-    out += ["ds_swizzle_b32 v1, v2 offset:swizzle(QUAD_PERM,3,1,0,2)", "s_barrier_wait -1", "s_barrier_signal -2"]
+    out += [
+        f'ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM,"{mask}")' for mask in ("00p11", "ipi01", "p0p0i")
+    ]
+    out += [
+        "ds_swizzle_b32 v1, v2 offset:swizzle(QUAD_PERM,3,1,0,2)",
+        "s_barrier_wait -1",
+        "s_barrier_signal -2",
+    ]
     for part in range(4):
         for name in ("v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_f32_fp8_e64", "v_cvt_f32_bf8_e64"):
             out.append(f"{name} v1, v2 byte_sel:{part}")
@@ -333,8 +382,15 @@ def spelled(target: str) -> list[str]:
         for name in ("buffer_load_dword", "buffer_load_ubyte", "buffer_load_dwordx4", "buffer_load_dwordx3"):
             out.append(f"{name} v1, s[8:11], 0 offen offset:16 lds")
         out += ["global_load_lds_dword v[2:3], off offset:16", "global_load_lds_dwordx4 v1, s[2:3]"]
-        out += ["v_mfma_f64_16x16x4_f64 a[0:7], v[10:11], a[12:13], a[0:7]", "scratch_load_dword v1, v2, s3 offset:8"]
-        out += ["ds_write_b32 v1, a2 offset:4 gds", "s_load_dword s5, s[2:3], s7", "s_store_dword s5, s[2:3], 0x10"]
+        out += [
+            "v_mfma_f64_16x16x4_f64 a[0:7], v[10:11], a[12:13], a[0:7]",
+            "scratch_load_dword v1, v2, s3 offset:8",
+        ]
+        out += [
+            "ds_write_b32 v1, a2 offset:4 gds",
+            "s_load_dword s5, s[2:3], s7",
+            "s_store_dword s5, s[2:3], 0x10",
+        ]
     else:
         out += ["scratch_load_b32 v1, v2, s3 offset:8", "s_load_b32 s5, s[2:3], s7 offset:0x0"]
         out += ["v_swmmac_f32_16x16x32_f16 v[1:8], v[10:13], v[14:21], v22 index_key:1"]
@@ -351,13 +407,13 @@ def spelled(target: str) -> list[str]:
 
 
 _HARDWARE = (
-    "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID", "HW_REG_HW_ID1", "HW_REG_HW_ID2", "HW_REG_GPR_ALLOC",
-    "HW_REG_LDS_ALLOC", "HW_REG_IB_STS", "HW_REG_SH_MEM_BASES", "HW_REG_XCC_ID", "HW_REG_STATE_PRIV",
+    "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID", "HW_REG_HW_ID1", "HW_REG_HW_ID2",
+    "HW_REG_GPR_ALLOC", "HW_REG_LDS_ALLOC", "HW_REG_IB_STS", "HW_REG_SH_MEM_BASES", "HW_REG_XCC_ID", "HW_REG_STATE_PRIV",
     "HW_REG_FLAT_SCR_LO", "HW_REG_SHADER_CYCLES", "HW_REG_EXCP_FLAG_USER",
 )  # fmt: skip
 _MESSAGES = (
-    "MSG_INTERRUPT", "MSG_DEALLOC_VGPRS", "MSG_SAVEWAVE", "MSG_GET_DOORBELL", "MSG_HS_TESSFACTOR", "MSG_RTN_GET_DOORBELL",
-    "MSG_RTN_GET_REALTIME", "MSG_RTN_SAVE_WAVE",
+    "MSG_INTERRUPT", "MSG_DEALLOC_VGPRS", "MSG_SAVEWAVE", "MSG_GET_DOORBELL", "MSG_HS_TESSFACTOR",
+    "MSG_RTN_GET_DOORBELL", "MSG_RTN_GET_REALTIME", "MSG_RTN_SAVE_WAVE",
 )  # fmt: skip
 _COUNTERS = (
     "depctr_hold_cnt(0)", "depctr_sa_sdst(0)", "depctr_va_vdst(3)", "depctr_va_sdst(5)", "depctr_va_ssrc(0)",

@@ -3,9 +3,9 @@
     pip download --no-deps tinygrad==0.14.0 && unzip tinygrad-0.14.0-*.whl -d FOLDER
     python tools/amd_encodings.py FOLDER
 
-The numbers of the opcodes and the sizes of the operands are facts of AMD's machine-readable ISA documents, as
-the tables of tinygrad have them (runtime/autogen/amd). LLVM, in Triton's wheel, has the last word: a row has a
-target's column only where LLVM assembles the instruction for it to the number that the documents say."""
+The numbers of the opcodes and the sizes of the operands are facts of AMD's machine-readable ISA documents,
+as the tables of tinygrad have them (runtime/autogen/amd). LLVM, in Triton's wheel, has the last word: a row
+has a target's number only where LLVM assembles the instruction to the number that the documents say."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ DEF = pathlib.Path(__file__).parent.parent / "src/amdgcn/internal/encodings.def"
 DOCUMENTS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4"}
 # The documents' names of encodings, as the rows have them. Images, exports and typed buffers have no row.
 FORMATS = {
-    "SOP1Op": "SOP1", "SOP2Op": "SOP2", "SOPCOp": "SOPC", "SOPKOp": "SOPK", "SOPPOp": "SOPP", "SMEMOp": "SMEM",
-    "VOP1Op": "VOP1", "VOP2Op": "VOP2", "VOPCOp": "VOPC", "VOP3Op": "VOP3", "VOP3SDOp": "VOP3SD",
-    "VOP3POp": "VOP3P", "VOP3PX2Op": "VOP3PX", "DSOp": "DS", "FLATOp": "FLAT", "VFLATOp": "FLAT",
-    "GLOBALOp": "GLOBAL", "VGLOBALOp": "GLOBAL", "SCRATCHOp": "SCRATCH", "VSCRATCHOp": "SCRATCH",
-    "MUBUFOp": "MUBUF", "VBUFFEROp": "MUBUF", "VOPDOp": "VOPD", "VINTERPOp": "VINTERP",
+    "SOP1Op": "SOP1", "SOP2Op": "SOP2", "SOPCOp": "SOPC", "SOPKOp": "SOPK", "SOPPOp": "SOPP",
+    "SMEMOp": "SMEM", "VOP1Op": "VOP1", "VOP2Op": "VOP2", "VOPCOp": "VOPC", "VOP3Op": "VOP3",
+    "VOP3SDOp": "VOP3SD", "VOP3POp": "VOP3P", "VOP3PX2Op": "VOP3PX", "DSOp": "DS", "FLATOp": "FLAT",
+    "VFLATOp": "FLAT", "GLOBALOp": "GLOBAL", "VGLOBALOp": "GLOBAL", "SCRATCHOp": "SCRATCH",
+    "VSCRATCHOp": "SCRATCH", "MUBUFOp": "MUBUF", "VBUFFEROp": "MUBUF", "VOPDOp": "VOPD",
+    "VINTERPOp": "VINTERP",
 }  # fmt: skip
 _LETTERS = {
-    "sdst": "d", "vdst": "d", "ssrc0": "a", "ssrc1": "b", "src0": "a", "vsrc0": "a", "src1": "b", "vsrc1": "b", "src2": "c",
-    "sdata": "d", "sbase": "b", "addr": "v", "vaddr": "v", "data": "t", "data0": "t", "data1": "u", "vsrc": "t",
-    "vdata": "t", "saddr": "w", "scale_src0": "y", "scale_src1": "z",
+    "sdst": "d", "vdst": "d", "ssrc0": "a", "ssrc1": "b", "src0": "a", "vsrc0": "a", "src1": "b",
+    "vsrc1": "b", "src2": "c", "sdata": "d", "sbase": "b", "addr": "v", "vaddr": "v", "data": "t",
+    "data0": "t", "data1": "u", "vsrc": "t", "vdata": "t", "saddr": "w", "scale_src0": "y",
+    "scale_src1": "z",
 }  # fmt: skip
 _ORDER = {
-    "SOP1": "da", "SOP2": "dab", "SOPC": "ab", "SMEM": "db", "VOP1": "da", "VOP2": "dab", "VOPC": "ab", "VOP3": "dabc",
-    "VOP3SD": "dsabc", "VOP3P": "dabc", "VOP3PX": "dabcyz", "DS": "dvtu", "VINTERP": "dabc", "VOPD": "dab",
-    "FLAT": "dvtw", "GLOBAL": "dvtw", "SCRATCH": "dvtw", "MUBUF": "t",
+    "SOP1": "da", "SOP2": "dab", "SOPC": "ab", "SMEM": "db", "VOP1": "da", "VOP2": "dab", "VOPC": "ab",
+    "VOP3": "dabc", "VOP3SD": "dsabc", "VOP3P": "dabc", "VOP3PX": "dabcyz", "DS": "dvtu", "VINTERP": "dabc",
+    "VOPD": "dab", "FLAT": "dvtw", "GLOBAL": "dvtw", "SCRATCH": "dvtw", "MUBUF": "t",
 }  # fmt: skip
 
 # Instructions that the documents of CDNA 3 and 4 have no longer; LLVM says their numbers.
@@ -84,7 +86,11 @@ def _words(fmt: str, operands: dict, rdna: bool) -> list[str]:
         if letter is None:
             continue
         mark = "x" if kind.name in ("OPR_ACCVGPR", "OPR_SRC_ACCVGPR") else ""
-        mark = "g" if letter == "d" and fmt.startswith("V") and kind.name.startswith(("OPR_SREG", "OPR_SDST")) else mark
+        mark = (
+            "g"
+            if letter == "d" and fmt.startswith("V") and kind.name.startswith(("OPR_SREG", "OPR_SDST"))
+            else mark
+        )
         words[letter] = letter + mark + _size(bits, kind.name, form.name, rdna)
     return [words[letter] for letter in _ORDER.get(fmt, "") if letter in words]
 
@@ -132,9 +138,16 @@ def _candidates(fmt: str, name: str, words: list[str], target: str) -> list[list
         out += [[], ["n"], ["k"]]
         if name in ("s_nop", "s_sleep", "s_trap", "s_setprio", "s_sethalt"):
             out = [["n"]]
-        elif name.startswith(("s_wait_", "s_clause", "s_set_inst", "s_icache_inv_", "s_round", "s_denorm", "s_code")):
+        elif name.startswith(
+            ("s_wait_", "s_clause", "s_set_inst", "s_icache_inv_", "s_round", "s_denorm", "s_code")
+        ):
             out = [o for o in out if o != ["n"]]
-    elif fmt == "SOP1" and name in ("s_barrier_signal", "s_barrier_signal_isfirst", "s_barrier_init", "s_barrier_join"):
+    elif fmt == "SOP1" and name in (
+        "s_barrier_signal",
+        "s_barrier_signal_isfirst",
+        "s_barrier_init",
+        "s_barrier_join",
+    ):
         out = [["a1"]]
     elif fmt == "SOP1" and "sendmsg_rtn" in name:
         out = [[words[0], "q"]]
@@ -236,7 +249,9 @@ def rows(folder: str) -> list[Row]:
         known = importlib.import_module(package + ".operands").OPERANDS
         enums = vars(importlib.import_module(package + ".enum")).values()
         listed = [op for enum in enums if getattr(enum, "__name__", "") in FORMATS for op in enum]
-        operands = {op: known.get(op, {}) for op in [*known, *listed]}  # those without operands are in the enums alone
+        operands = {
+            op: known.get(op, {}) for op in [*known, *listed]
+        }  # those without operands are in the enums alone
         rdna = target.startswith("gfx1")
         by_format: dict[str, list] = {}
         for op, fields in operands.items():
@@ -248,7 +263,14 @@ def rows(folder: str) -> list[Row]:
             for fmt in ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD")
         }
         shorter = (base["VOP1"] | base["VOP2"] | base["VOPC"]) & (base["VOP3"] | base["VOP3SD"])
-        shorter -= {"v_readfirstlane_b32", "v_accvgpr_mov_b32", "v_swap_b32", "v_nop", "v_pipeflush", "v_clrexcp"}
+        shorter -= {
+            "v_readfirstlane_b32",
+            "v_accvgpr_mov_b32",
+            "v_swap_b32",
+            "v_nop",
+            "v_pipeflush",
+            "v_clrexcp",
+        }
         tries: list[tuple[int, int, Row]] = []  # an opcode, the rank of a trial, the trial
         opcodes = []
         for fmt, ops in by_format.items():
@@ -265,32 +287,38 @@ def rows(folder: str) -> list[Row]:
             fmt, name, *words = line.split()
             opcodes.append((fmt, name, -1))
             tries.append((len(opcodes) - 1, 0, Row(fmt, name, {target: -1}, tuple(words))))
-        made = amd_assembler.assemble(
-            target, [amd_assembler.text(row, target, 0) for _, _, row in tries]
-        )
+        made = amd_assembler.assemble(target, [amd_assembler.text(row, target, 0) for _, _, row in tries])
         done = set()
-        for (n, _, row), code in sorted(zip(tries, made), key=lambda pair: pair[0][:2]):
+        for (n, _, row), code in sorted(zip(tries, made, strict=True), key=lambda pair: pair[0][:2]):
             if code is None or n in done:
                 continue
             number = amd_assembler.opcode_of(row.format, code, target)
             if row.numbers[target] < 0 or (target == "gfx90a" and row.name.startswith("v_mfma")):
                 row.numbers[target] = number  # no document at hand has it: CDNA 3 renumbered the products
             if number != row.numbers[target]:
-                print(f"{target}: {row.format} {row.name}: LLVM {number}, documents {row.numbers[target]}", file=sys.stderr)
+                print(
+                    f"{target}: {row.format} {row.name}: LLVM {number}, documents {row.numbers[target]}",
+                    file=sys.stderr,
+                )
                 continue
             done.add(n)
             table.setdefault((row.format, row.name, row.words), {})[target] = number
         for n, (fmt, name, value) in enumerate(opcodes):
             if n not in done:
-                print(f"{target}: {fmt} {name} {value}: LLVM takes none of "
-                      f"{[amd_assembler.text(row, target, 0) for k, _, row in tries if k == n]}", file=sys.stderr)
+                print(
+                    f"{target}: {fmt} {name} {value}: LLVM takes none of "
+                    f"{[amd_assembler.text(row, target, 0) for k, _, row in tries if k == n]}",
+                    file=sys.stderr,
+                )
     return [Row(fmt, name, numbers, words) for (fmt, name, words), numbers in table.items()]
 
 
 def main():
     found = rows(sys.argv[1])
     formats = [*dict.fromkeys(FORMATS.values())]
-    found.sort(key=lambda row: (formats.index(row.format), *(row.numbers.get(t, 1 << 20) for t in TARGETS), row.name))
+    found.sort(
+        key=lambda row: (formats.index(row.format), *(row.numbers.get(t, 1 << 20) for t in TARGETS), row.name)
+    )
     head = DEF.read_text().split("\n// Rows")[0] if DEF.exists() else "// head"
     body = [
         f"CODE({row.format}, {row.name}, "

@@ -1,5 +1,5 @@
-"""PTX, AMDGCN and machine code (cubin, hsaco) on the CPU: an artifact, or the code that Triton compiled for a launch, as a
-kernel of the SIMT engine."""
+"""PTX, AMDGCN and machine code (cubin, hsaco) on the CPU: an artifact, or the code that Triton compiled for
+a launch, as a kernel of the SIMT engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _level_of(source: str | bytes) -> str:
 
 def _loaded(source: str | bytes, filename: str, name: str, params: list, options: dict) -> _core.Kernel:
     """The kernel of a text of PTX or AMDGCN, or of the bytes of a cubin or an hsaco. A cubin is read from its
-    listing, with the lines of the PTX and of the program where it has them; an hsaco is decoded by the core."""
+    listing, with the lines of the PTX and of the program where it has them; the core decodes an hsaco."""
     if isinstance(source, str):
         load = _core.load_amdgcn if _level_of(source) == "amdgcn" else _core.load_simt
         return load(source, filename, name, params, options)
@@ -47,7 +47,9 @@ def executor(source: str | bytes, filename: str, description: dict, block=None, 
         return _loaded(source, filename, name, params, {**options, "contract": mode()})
 
     is_text = isinstance(source, str)
-    says_block = ".reqntid" in source or ".amdgpu_metadata" in source if is_text else _level_of(source) == "hsaco"
+    says_block = (
+        ".reqntid" in source or ".amdgpu_metadata" in source if is_text else _level_of(source) == "hsaco"
+    )
     return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
 
@@ -71,8 +73,8 @@ def params_of(signature) -> list:
 
 
 def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> _core.Kernel:
-    """The kernel of a text or of machine code that the installed Triton compiled; signature: (name, type) of its
-    parameters, metadata: what Triton's stages said of it."""
+    """The kernel of a text or of machine code that the installed Triton compiled; signature: (name, type) of
+    its parameters, metadata: what Triton's stages said of it."""
     level = _level_of(source)
     filename = f"{name}.{level}"
     metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))

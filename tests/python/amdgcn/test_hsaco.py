@@ -1,5 +1,5 @@
-"""Code objects of AMD's on the CPU: what is decoded from their bytes is what LLVM printed, kernels run from them as
-from their text, and bytes that are none end in an error."""
+"""Code objects of AMD's on the CPU: what is decoded from their bytes is what LLVM printed, kernels run from
+them as from their text, and bytes that are none end in an error."""
 
 import pathlib
 import random
@@ -22,10 +22,11 @@ import amd_assembler  # noqa: E402
 TABLE = ROOT / "src/amdgcn/internal/encodings.def"
 # Opcodes of the engine that none of the chips encodes: other spellings, and those of gfx10 and gfx1250.
 ONLY_TEXT = {
-    "buffer_atomic_fmax", "buffer_atomic_fmin", "flat_atomic_fmax", "flat_atomic_fmin", "global_atomic_fmax",
-    "global_atomic_fmin", "s_andn1_saveexec_b32", "s_andn1_wrexec_b32", "s_andn2_saveexec_b32", "s_andn2_wrexec_b32",
-    "s_buffer_load_dwordx3", "s_inst_prefetch", "s_load_dwordx3", "s_max_f32", "s_min_f32", "s_orn1_saveexec_b32",
-    "s_orn2_saveexec_b32", "s_setprio_inc_wg", "v_mfma_f32_16x16x16_bf16_1k", "v_mfma_f32_32x32x8_bf16_1k",
+    "buffer_atomic_fmax", "buffer_atomic_fmin", "flat_atomic_fmax", "flat_atomic_fmin",
+    "global_atomic_fmax", "global_atomic_fmin", "s_andn1_saveexec_b32", "s_andn1_wrexec_b32",
+    "s_andn2_saveexec_b32", "s_andn2_wrexec_b32", "s_buffer_load_dwordx3", "s_inst_prefetch",
+    "s_load_dwordx3", "s_max_f32", "s_min_f32", "s_orn1_saveexec_b32", "s_orn2_saveexec_b32",
+    "s_setprio_inc_wg", "v_mfma_f32_16x16x16_bf16_1k", "v_mfma_f32_32x32x8_bf16_1k",
     "v_mfma_i32_16x16x16_i8", "v_mfma_i32_32x32x8_i8", "v_pk_add_bf16", "v_pk_fma_bf16", "v_pk_mul_bf16",
 }  # fmt: skip
 # Kernels, with what each is compiled for.
@@ -41,22 +42,25 @@ KERNELS = (
     (k.matmul, "*fp8e5:16 *fp8e5:16 *fp32:16 i32:16 i32:16 i32:16", {"M": 64, "N": 64, "K": 64}),
     (k.matmul, "*fp16 *fp16 *fp32 i32 i32 i32", {"M": 32, "N": 32, "K": 32}),
     (k.attention, "*fp16:16 *fp16:16 *fp16:16 *fp32:16 i32:16 fp32", {"L": 64, "D": 64}),
-    (k.histogram, "*i32 *i32 i32", {"B": 256}), (k.scan, "*i32 *i32", {"B": 512}), (k.scan, "*i64 *i64", {"B": 256}),
+    (k.histogram, "*i32 *i32 i32", {"B": 256}), (k.scan, "*i32 *i32", {"B": 512}),
+    (k.scan, "*i64 *i64", {"B": 256}),
     (k.bytes_of, "*i8 *i8", {"B": 256}), (k.doubles, "*fp64 *fp64", {"B": 128}), (k.calls, "*fp32 *fp32", {}),
-    (k.counts_programs, "*i32", {}), (k.out_of_bounds, "*fp32 *fp32", {"B": 128}), (k.races, "*i32", {"B": 128}),
+    (k.counts_programs, "*i32", {}), (k.out_of_bounds, "*fp32 *fp32", {"B": 128}),
+    (k.races, "*i32", {"B": 128}),
     *((k.rounds_to, "*fp32 *fp32", {"B": 64, "T": kind})
       for kind in (tl.float8e4nv, tl.float8e5, tl.float8e4b8, tl.float8e5b16, tl.bfloat16)),
     (k.stays_within, "*i16 *i16 *i16", {"B": 128, "W": tl.int32, "low": -32768, "high": 32767}),
-    (k.sorts, "*i8 *i8", {"B": 512}), (k.sorts, "*fp32 *fp32", {"B": 256}), (k.divides, "*i64 *i64 *i64", {"B": 64}),
+    (k.sorts, "*i8 *i8", {"B": 512}), (k.sorts, "*fp32 *fp32", {"B": 256}),
+    (k.divides, "*i64 *i64 *i64", {"B": 64}),
     (k.divides, "*i32 *i32 *i32", {"B": 64}), (k.strided, "*fp32 *fp32 i32", {"B": 128}),
 )  # fmt: skip
 
 
-def _compiled(target, kernel=k.add, types="*fp32 *fp32 *fp32 i32", constants=None, **options):
-    parameters = [name for name in kernel.arg_names if name not in (constants or {"B": 256})]
+def _compiled(target, kernel=k.add, types="*fp32 *fp32 *fp32 i32", constants=None):
+    constants = {"B": 256} if constants is None else constants
+    parameters = [name for name in kernel.arg_names if name not in constants]
     signature = dict(zip(parameters, types.split(), strict=True))
-    return triton_runner.compile(kernel, signature, constants or {"B": 256}, target=f"hip:{target}", to="hsaco",
-                                 options=options or None)  # fmt: skip
+    return triton_runner.compile(kernel, signature, constants, target=f"hip:{target}", to="hsaco")
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +116,15 @@ def test_kernels_are_decoded_letter_by_letter(target):
         assert amdgcn_texts.metadata(printed) == amdgcn_texts.metadata(decoded)
         assert amdgcn_texts.places(printed) == amdgcn_texts.places(decoded)
         a, b = amdgcn_texts.directives(printed), amdgcn_texts.directives(decoded)
-        assert {name: a[name] for name in a.keys() & b.keys()} == {name: b[name] for name in a.keys() & b.keys()}
-        assert a.keys() - b.keys() <= {"next_free_sgpr", "reserve_vcc", "reserve_xnack_mask", "reserve_flat_scratch"}
+        assert {name: a[name] for name in a.keys() & b.keys()} == {
+            name: b[name] for name in a.keys() & b.keys()
+        }
+        assert a.keys() - b.keys() <= {
+            "next_free_sgpr",
+            "reserve_vcc",
+            "reserve_xnack_mask",
+            "reserve_flat_scratch",
+        }
         count += instructions
     assert count > 4000
 

@@ -37,8 +37,8 @@ def functions(text: str) -> dict[str, Function]:
 
 def differences(printed: str, decoded: str) -> tuple[int, list[tuple[str, str]]]:
     """How many instructions LLVM's text has, and those that differ: (printed, decoded). A jump agrees if it
-    leads to the same instruction. The assembler fills the alignment of a loop with s_nop, which is all that the
-    bytes say of it; labels are called otherwise."""
+    leads to the same instruction. The assembler fills the alignment of a loop with s_nop, which is all that
+    the bytes say of it; labels are called otherwise."""
     a_all, b_all = functions(printed), functions(decoded)
     count, wrong = 0, [(name, "no such function") for name in a_all.keys() ^ b_all.keys()]
     for name in a_all.keys() & b_all.keys():

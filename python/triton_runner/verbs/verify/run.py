@@ -282,9 +282,7 @@ def _judged_at(one: Judged) -> str:
     line = f"judged at {', '.join(levels)} on the CPU"
     if is_on_gpu:
         return f"{line}, and on the GPU"
-    left = (
-        f"not at {', '.join(one.below)}{' (--assembled)' * (one.below == [binary])}, " if one.below else ""
-    )
+    left = f"not at {', '.join(one.below)}{' (--assembled)' * (one.below == [binary])}, " if one.below else ""
     return f"{line}; {left}not on a GPU"
 
 
