@@ -98,9 +98,10 @@ class Reader {
       if (s.type != kFunction || s.section == 0) continue;
       const bool is_kernel = kernels.contains(s.name);
       if (s.value < text_->address || s.value - text_->address > text_->content.size() ||
-          text_->content.size() - (s.value - text_->address) < s.size)
+          text_->content.size() - (s.value - text_->address) < s.size ||
+          text_->content.size() == s.value - text_->address)
         return bad("function '" + std::string(s.name) + "' lies outside of .text");
-      if (s.size == 0 || s.size % 4 != 0 || s.value % 4 != 0)
+      if (s.size % 4 != 0 || s.value % 4 != 0)
         return bad("function '" + std::string(s.name) + "' has " + std::to_string(s.size) + " bytes at " +
                    base::hex(s.value));
       if (s.name.empty() || s.name.find_first_of(" \t\n\"") != std::string_view::npos)
@@ -114,6 +115,13 @@ class Reader {
     std::ranges::stable_sort(functions_, {}, &Function::address);
     const auto same = [](const Function& a, const Function& b) { return a.name == b.name; };
     functions_.erase(std::unique(functions_.begin(), functions_.end(), same), functions_.end());
+    // Assembly by hand may not say where a function ends: before the next one, or with the section.
+    for (size_t i = 0; i < functions_.size(); ++i)
+      if (functions_[i].size == 0) {
+        const uint64_t end =
+            i + 1 < functions_.size() ? functions_[i + 1].address : text_->address + text_->content.size();
+        functions_[i].size = (end - functions_[i].address) / 4 * 4;
+      }
     for (const artifact::Symbol& s : elf_.symbols)
       if ((s.type == kObject || s.type == kFunction) && s.section && !s.name.empty())
         names_[s.value] = s.name;
@@ -301,6 +309,10 @@ base::Result<std::string> listing(std::string_view bytes, const std::string& fil
                       " (machine " + base::hex(elf.flags & 0xff) + ") is not decoded",
                   "those of gfx90a, gfx942, gfx950, gfx1100 and gfx1201 are");
   }
+  constexpr char kRelocatable = 1;
+  if (bytes[16] == kRelocatable)
+    return failed("the file is an object that was not linked: its addresses are not known",
+                  "ld.lld -shared links it, as Triton does for its hsaco");
   // Versions of code objects: 1 is 3, ..., 3 is 5 and 4 is 6.
   if (elf.abi_version < 1 || elf.abi_version > 4)
     return failed(

@@ -204,6 +204,8 @@ def _offset_of_text(elf: bytes) -> int:
 def test_other_chips_and_other_files_are_refused(add_hsaco):
     with pytest.raises(DiagnosticError, match="not decoded"):  # gfx1030
         _core.amdgcn_of_hsaco(add_hsaco[:48] + b"\x36\x05\0\0" + add_hsaco[52:])
+    with pytest.raises(DiagnosticError, match="not linked"):
+        _core.amdgcn_of_hsaco(add_hsaco[:16] + b"\x01" + add_hsaco[17:])
     with pytest.raises(DiagnosticError, match="version is not known"):
         _core.amdgcn_of_hsaco(add_hsaco[:8] + b"\x09" + add_hsaco[9:])
     for bytes_, says in ((b"", "it is empty"), (b"s_endpgm", "ELF magic"), (add_hsaco[:40], "truncated")):
