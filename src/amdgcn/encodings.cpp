@@ -7,13 +7,13 @@ namespace triton_runner::amdgcn {
 namespace {
 
 constexpr int16_t _ = -1;
-struct Text {
+struct Code {
   Format format;
   std::string_view name;
   std::array<int16_t, kChips> numbers;
   std::string_view operands;
 };
-constexpr Text kTexts[] = {
+constexpr Code kCodes[] = {
 #define CODE(format, name, a, b, c, d, e, operands) {Format::format, #name, {a, b, c, d, e}, operands},
 #include <triton_runner/amdgcn/encodings.def>
 #undef CODE
@@ -71,7 +71,7 @@ std::optional<Chip> chip_of_flags(uint32_t flags) {
 const std::vector<Encoding>& encodings() {
   static const std::vector<Encoding> all = [] {
     std::vector<Encoding> out;
-    for (const Text& t : kTexts) {
+    for (const Code& t : kCodes) {
       Encoding e{t.format, t.name, t.operands, t.numbers, {}};
       for (std::string_view rest = t.operands; !rest.empty();) {
         const size_t end = std::min(rest.find(' '), rest.size());
