@@ -92,7 +92,8 @@ void init_simt(nb::module_& m) {
         const std::string_view bytes(hsaco.c_str(), hsaco.size());
         const std::string text = without_gil([&] { return amdgcn::listing(bytes, filename); });
         // Names in a damaged file need not be UTF-8.
-        return taken(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+        return nb::str(
+            taken(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
       },
       "hsaco"_a, "filename"_a = "",
       "The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and "

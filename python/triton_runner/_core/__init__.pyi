@@ -366,7 +366,7 @@ def load_hsaco(hsaco: bytes, filename: str = '', name: str = '', params: list = 
     Loads a kernel of a code object, decoded from its bytes, into the SIMT engine; the rest is as for load_simt.
     """
 
-def amdgcn_of_hsaco(hsaco: bytes, filename: str = '') -> object:
+def amdgcn_of_hsaco(hsaco: bytes, filename: str = '') -> str:
     """
     The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and the program's lines, as LLVM writes them.
     """
