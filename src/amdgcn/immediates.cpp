@@ -107,24 +107,24 @@ std::string Decoder::hardware_register(uint32_t value) const {
                                               "HW_REG_SQ_PERF_SNAPSHOT_DATA1"};
     name = kOfGfx942[id - 20];
   }
-  if (!cdna() && id == 23) name = "HW_REG_HW_ID1";
-  if (!cdna() && id == 24) name = "HW_REG_HW_ID2";
+  if (!cdna() && id == 23) name = rdna4() ? "HW_REG_WAVE_HW_ID1" : "HW_REG_HW_ID1";
+  if (!cdna() && id == 24) name = rdna4() ? "HW_REG_WAVE_HW_ID2" : "HW_REG_HW_ID2";
   if (chip_ == Chip::gfx1100 && id == 20) name = "HW_REG_FLAT_SCR_LO";
   if (chip_ == Chip::gfx1100 && id == 21) name = "HW_REG_FLAT_SCR_HI";
   if (chip_ == Chip::gfx1100 && id == 29) name = "HW_REG_SHADER_CYCLES";
   if (rdna4()) {
     constexpr std::string_view kOfRdna4[] = {"",
-                                             "HW_REG_MODE",
-                                             "HW_REG_STATUS",
+                                             "HW_REG_WAVE_MODE",
+                                             "HW_REG_WAVE_STATUS",
                                              "",
-                                             "HW_REG_STATE_PRIV",
-                                             "HW_REG_GPR_ALLOC",
-                                             "HW_REG_LDS_ALLOC",
+                                             "HW_REG_WAVE_STATE_PRIV",
+                                             "HW_REG_WAVE_GPR_ALLOC",
+                                             "HW_REG_WAVE_LDS_ALLOC",
                                              "HW_REG_IB_STS"};
     if (id < std::size(kOfRdna4)) name = kOfRdna4[id];
-    if (id == 17) name = "HW_REG_EXCP_FLAG_PRIV";
-    if (id == 18) name = "HW_REG_EXCP_FLAG_USER";
-    if (id == 19) name = "HW_REG_TRAP_CTRL";
+    if (id == 17) name = "HW_REG_WAVE_EXCP_FLAG_PRIV";
+    if (id == 18) name = "HW_REG_WAVE_EXCP_FLAG_USER";
+    if (id == 19) name = "HW_REG_WAVE_TRAP_CTRL";
   }
   std::string out = "hwreg(" + (name.empty() ? std::to_string(id) : std::string(name));
   if (offset != 0 || size != 32) out += ", " + std::to_string(offset) + ", " + std::to_string(size);
