@@ -91,7 +91,7 @@ def test_rows_and_operands_are_decoded_to_their_text(target):
     again = amd_assembler.assemble(target, [decoded for _, decoded, _ in others])
     for (text, decoded, code), made in zip(others, again, strict=True):
         assert made == code, (text, decoded)
-    assert len(others) < 50
+    assert len(others) < 60
 
 
 def test_what_the_engine_executes_is_decoded():
