@@ -1,5 +1,6 @@
-"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR, PTX and cubin, checks them, and prints a
-table of nine rows, in which each kernel and each level stands; --all: every kernel from every level.
+"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR, PTX, cubin, AMDGCN and hsaco, checks
+them, and prints a table of eleven rows, in which each kernel and each level stands; --all: every kernel from
+every level.
 
 The artifacts are what Triton itself wrote into its cache when the Python kernel was compiled.
 """
@@ -27,6 +28,7 @@ WAYS = (
     ("PTX", "ptx", "cuda:80"),
     ("cubin", "cubin", "cuda:90"),
     ("AMDGCN", "amdgcn", "hip:gfx942"),
+    ("hsaco", "hsaco", "hip:gfx942"),
 )
 # The rows without --all: a kernel, and which of the ways.
 SHORT = (
@@ -36,6 +38,7 @@ SHORT = (
     ("matmul", 6),
     ("matmul", 7),
     ("matmul", 8),
+    ("matmul", 9),
     ("dropout", 2),
     ("layer_norm", 4),
     ("attention", 5),

@@ -37,6 +37,7 @@ TARGETS = {  # and what they read
     "simt": ("*.ptx",),
     "sass": ("*.listed",),
     "amdgcn": ("*.amdgcn",),
+    "hsaco": ("*.hsaco",),
     "report": ("*.ttgir", "*.llir", "*.ptx", "*.amdgcn", "*.sass"),
 }
 JOBS = len(os.sched_getaffinity(0))

@@ -7,9 +7,14 @@
 namespace triton_runner::python {
 namespace {
 
+// Names in a damaged file need not be UTF-8.
+nb::str readable(const std::string& text) {
+  return nb::str(taken(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
+}
+
 [[noreturn]] void throw_python(const char* name, const std::string& text, const nb::dict& fields) {
   nb::object type = nb::module_::import_("triton_runner._base.errors").attr(name);
-  nb::object exception = type(text, **fields);
+  nb::object exception = type(readable(text), **fields);
   PyErr_SetObject(type.ptr(), exception.ptr());
   throw nb::python_error();
 }
@@ -21,7 +26,9 @@ void put_location(nb::dict& fields, const base::Location& where) {
 nb::dict fields_of(const base::Diagnostic& diagnostic) {
   nb::dict fields;
   put_location(fields, diagnostic.location);
-  put(fields, "message", diagnostic.message, "notes", diagnostic.notes);
+  nb::list notes;
+  for (const std::string& note : diagnostic.notes) notes.append(readable(note));
+  put(fields, "message", readable(diagnostic.message), "notes", notes);
   return fields;
 }
 

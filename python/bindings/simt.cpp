@@ -1,4 +1,6 @@
 // The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
+#include <triton_runner/amdgcn/code_object.h>
+#include <triton_runner/amdgcn/decode.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/simt/simt.h>
@@ -73,6 +75,45 @@ void init_simt(nb::module_& m) {
       "text"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
       "Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for "
       "load_simt.");
+  m.def(
+      "load_hsaco",
+      [](const nb::bytes& hsaco, const std::string& filename, const std::string& name, const nb::list& params,
+         const nb::dict& given) {
+        const simt::LoadOptions options = load_options(params, given);
+        const std::string_view bytes(hsaco.c_str(), hsaco.size());
+        return SharedKernel(without_gil([&] { return simt::load_hsaco(bytes, name, options, filename); }));
+      },
+      "hsaco"_a, "filename"_a = "", "name"_a = "", "params"_a = nb::list(), "options"_a = nb::dict(),
+      "Loads a kernel of a code object, decoded from its bytes, into the SIMT engine; the rest is as for "
+      "load_simt.");
+  m.def(
+      "amdgcn_of_hsaco",
+      [](const nb::bytes& hsaco, const std::string& filename) {
+        const std::string_view bytes(hsaco.c_str(), hsaco.size());
+        const std::string text = without_gil([&] { return amdgcn::listing(bytes, filename); });
+        // Names in a damaged file need not be UTF-8.
+        return nb::str(
+            taken(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
+      },
+      "hsaco"_a, "filename"_a = "",
+      "The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and "
+      "the "
+      "program's lines, as LLVM writes them.");
+  m.def(
+      "amdgcn_instruction",
+      [](const nb::bytes& code, const std::string& target) {
+        const std::optional<amdgcn::Chip> chip = amdgcn::chip_of(target);
+        if (!chip) raise(base::failure("no machine code of '" + target + "' is decoded"));
+        std::vector<uint32_t> words(code.size() / 4);
+        std::memcpy(words.data(), code.c_str(), words.size() * 4);
+        const amdgcn::Decoded done = amdgcn::decode(*chip, *chip >= amdgcn::Chip::gfx1100, words);
+        if (!done.error.empty()) raise(base::failure(done.error));
+        return std::pair(done.text, done.words * 4);
+      },
+      "code"_a, "target"_a,
+      "The instruction that some code of a target (gfx942) begins with, as LLVM prints it, and its bytes; a "
+      "jump "
+      "ends before the name of the place that it leads to.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, "target"_a,
         "Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.");
   m.def(

@@ -86,7 +86,7 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     uint32_t name = entry.take<uint32_t>();
     s.type = entry.take<uint32_t>();
     s.flags = entry.take<uint64_t>();
-    entry.take_bytes(8);
+    s.address = entry.take<uint64_t>();
     uint64_t offset = entry.take<uint64_t>();
     s.size = entry.take<uint64_t>();
     uint32_t link = entry.take<uint32_t>();
@@ -108,10 +108,12 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
   for (size_t i = 0; i < raw.size(); i++)
     elf.sections[i].name = text_at(elf.sections[names_index].content, raw[i].name);
 
-  constexpr uint32_t kSymbolTable = 2;
+  constexpr uint32_t kSymbolTable = 2, kDynamicSymbols = 11;  // the second is left in a stripped file
+  const bool is_stripped = std::none_of(elf.sections.begin(), elf.sections.end(),
+                                        [](const Section& s) { return s.type == kSymbolTable; });
   for (size_t i = 0; i < raw.size(); i++) {
     const Section& s = elf.sections[i];
-    if (s.type != kSymbolTable) continue;
+    if (s.type != (is_stripped ? kDynamicSymbols : kSymbolTable)) continue;
     if (raw[i].link >= elf.sections.size()) return bad("its symbols have no names");
     std::string_view names = elf.sections[raw[i].link].content;
     for (Bytes entry(s.content); !entry.done();) {

@@ -2,7 +2,7 @@
 // AMDGPU guide, "Code Object V3 Metadata" and later).
 #include <bit>
 
-#include <triton_runner/artifact/elf.h>
+#include <triton_runner/artifact/hsaco.h>
 #include <triton_runner/base/try.h>
 #include "scan.h"
 
@@ -114,8 +114,7 @@ std::string word(const Json& map, std::string_view key) {
 
 }  // namespace
 
-Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
-  auto elf = TRY(read_elf(bytes, "hsaco", filename));
+base::Result<Json> hsaco_metadata(const Elf& elf, const std::string& filename) {
   auto bad = [&](std::string message) {
     base::Diagnostic d = base::failure("malformed hsaco: " + std::move(message));
     d.location.file = filename;
@@ -136,53 +135,59 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
       in.align(4);
       if (!in.ok()) return bad("its notes are cut off");
       if (type != kMetadata || !owner.starts_with("AMDGPU")) continue;
-
       Json root;
       if (!MessagePack(content).read(root)) return bad("its metadata is not MessagePack");
       const Json* kernels = root.get("amdhsa.kernels");
       if (!kernels || !kernels->as_array()) return bad("its metadata names no kernels");
-      std::string target = word(root, "amdhsa.target");
-      size_t gfx = target.find("gfx");
-      std::vector<Description> found;
-      for (const Json& kernel : *kernels->as_array()) {
-        Description d;
-        d.level = "hsaco";
-        d.name = word(kernel, ".name");
-        if (gfx != std::string::npos) d.target = "hip:" + target.substr(gfx, target.find(':', gfx) - gfx);
-        auto keep = [&](auto& to, std::string_view key) {
-          int64_t value = number(kernel, key);
-          if (value >= 0 && value <= INT32_MAX) to = static_cast<int>(value);
-        };
-        keep(d.threads_per_warp, ".wavefront_size");
-        keep(d.max_threads, ".max_flat_workgroup_size");
-        keep(d.static_shared, ".group_segment_fixed_size");
-        keep(d.vgprs, ".vgpr_count");
-        keep(d.sgprs, ".sgpr_count");
-        keep(d.n_spills, ".vgpr_spill_count");
-        keep(d.agprs, ".agpr_count");
-        keep(d.sgpr_spills, ".sgpr_spill_count");
-        keep(d.local_bytes, ".private_segment_fixed_size");
-        for (const Symbol& symbol : elf.symbols)
-          if (symbol.type == 2 && symbol.name == d.name) d.code_bytes = static_cast<int64_t>(symbol.size);
-        d.n_regs = d.vgprs;
-        d.num_ctas = 1;
-        if (d.max_threads) take_bound(d, *d.max_threads, ".max_flat_workgroup_size");
-        if (const Json* args = kernel.get(".args"); args && args->as_array())
-          for (const Json& arg : *args->as_array()) {
-            std::string kind = word(arg, ".value_kind");
-            if (kind.starts_with("hidden_")) continue;  // the runtime's own, filled by it
-            int64_t bytes_of_arg = number(arg, ".size", 0);
-            if (bytes_of_arg < 0 || bytes_of_arg > 4096)
-              return bad("an argument of " + std::to_string(bytes_of_arg) + " bytes");
-            d.params.push_back(
-                {word(arg, ".name"), kind == "global_buffer" ? "ptr" : "", static_cast<int>(bytes_of_arg)});
-          }
-        found.push_back(std::move(d));
-      }
-      return found;
+      return root;
     }
   }
   return bad("it has no AMDGPU metadata note");
+}
+
+Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
+  const Elf elf = TRY(read_elf(bytes, "hsaco", filename));
+  const Json root = TRY(hsaco_metadata(elf, filename));
+  const std::string target = word(root, "amdhsa.target");
+  const size_t gfx = target.rfind("gfx");
+  std::vector<Description> found;
+  for (const Json& kernel : *root.get("amdhsa.kernels")->as_array()) {
+    Description d;
+    d.level = "hsaco";
+    d.name = word(kernel, ".name");
+    if (gfx != std::string::npos) d.target = "hip:" + target.substr(gfx, target.find(':', gfx) - gfx);
+    auto keep = [&](auto& to, std::string_view key) {
+      int64_t value = number(kernel, key);
+      if (value >= 0 && value <= INT32_MAX) to = static_cast<int>(value);
+    };
+    keep(d.threads_per_warp, ".wavefront_size");
+    keep(d.max_threads, ".max_flat_workgroup_size");
+    keep(d.static_shared, ".group_segment_fixed_size");
+    keep(d.vgprs, ".vgpr_count");
+    keep(d.sgprs, ".sgpr_count");
+    keep(d.n_spills, ".vgpr_spill_count");
+    keep(d.agprs, ".agpr_count");
+    keep(d.sgpr_spills, ".sgpr_spill_count");
+    keep(d.local_bytes, ".private_segment_fixed_size");
+    for (const Symbol& symbol : elf.symbols)
+      if (symbol.type == 2 && symbol.name == d.name) d.code_bytes = static_cast<int64_t>(symbol.size);
+    d.n_regs = d.vgprs;
+    d.num_ctas = 1;
+    if (d.max_threads) take_bound(d, *d.max_threads, ".max_flat_workgroup_size");
+    if (const Json* args = kernel.get(".args"); args && args->as_array())
+      for (const Json& arg : *args->as_array()) {
+        std::string kind = word(arg, ".value_kind");
+        if (kind.starts_with("hidden_")) continue;  // the runtime's own, filled by it
+        int64_t bytes_of_arg = number(arg, ".size", 0);
+        if (bytes_of_arg < 0 || bytes_of_arg > 4096)
+          return base::failure(filename + ": malformed hsaco: an argument of " +
+                               std::to_string(bytes_of_arg) + " bytes");
+        d.params.push_back(
+            {word(arg, ".name"), kind == "global_buffer" ? "ptr" : "", static_cast<int>(bytes_of_arg)});
+      }
+    found.push_back(std::move(d));
+  }
+  return found;
 }
 
 }  // namespace triton_runner::artifact

@@ -63,6 +63,12 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
                                                         const LoadOptions& options = {},
                                                         const std::string& filename = "<amdgcn>");
 
+// The same of a code object's bytes, which are decoded to that text (amdgcn::listing): lines of errors are the text's. Level
+// "hsaco". Errors also: bytes that are no code object, an instruction that is not decoded.
+base::Result<std::unique_ptr<exec::Kernel>> load_hsaco(std::string_view bytes, std::string_view name = "",
+                                                       const LoadOptions& options = {},
+                                                       const std::string& filename = "<hsaco>");
+
 // Shared memory that a block of this target ("cuda:90", "hip:gfx942") may ask for, in bytes. CUDA programming guide, technical
 // specifications per compute capability; AMD's instruction set architectures ("LDS").
 uint32_t max_shared_bytes(const std::string& target);

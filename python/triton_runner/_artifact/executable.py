@@ -10,7 +10,7 @@ from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.onward import compile_artifact
 from triton_runner._artifact.reading import Artifact, compile_options
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import LEVELS, ON_CPU, executed, is_above, levels_of
+from triton_runner._base.levels import LEVELS, executed, is_above, levels_of
 from triton_runner._base.recent import Recent
 from triton_runner._base.releases import RELEASES, Release, installed, is_known, release_of
 from triton_runner._launch import gpu_driver, native, simt
@@ -58,19 +58,9 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
 
 
 def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
-    if artifact.level not in ON_CPU:
-        raise fail(
-            f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
-            "run it on a GPU, or give the kernel's ttir or ttgir",
-        )
     _check_level(artifact, settings.level)
     target = _check_target(artifact, settings.target)
     level = artifact.level if settings.level in ("", "python") else settings.level
-    if level not in ON_CPU:
-        raise fail(
-            f"level {level!r} is not executed on the CPU",
-            f"the CPU executes {', '.join(ON_CPU)}",
-        )
     level = executed(level, target or _settings.DEFAULT_TARGET)
     asm = {artifact.level: artifact.source}
     if level != artifact.level:

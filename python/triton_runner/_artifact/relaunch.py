@@ -83,7 +83,7 @@ class Relaunch:
     def levels(self) -> tuple[str, ...]:
         """Returns the levels that run, from its entry on: LLIR runs as the level that it becomes."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
-        there += ["cubin"] * (self.assembled and "ptx" in there)
+        there += [binary_level(self.target)] * self.assembled
         first = executed(self.entry, self.target)
         return tuple(level for level in there if level == first or is_above(first, level))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 class LazyAsm(dict):
     """The texts by level; a level of `later` runs Triton's stages (complete(level).asm) when it is first
-    asked for."""
+    asked for. The AMDGCN of an hsaco is decoded from it, where it is not there."""
 
     def __init__(self, present: dict, later: tuple, complete):
         super().__init__(present)
@@ -22,10 +22,16 @@ class LazyAsm(dict):
 
             self[key] = get_sass(self["cubin"])
             return self[key]
+        if key == "amdgcn" and super().__contains__("hsaco"):
+            from triton_runner import _core  # texts are also looked at where nothing is executed
+
+            self[key] = _core.amdgcn_of_hsaco(self["hsaco"])
+            return self[key]
         raise KeyError(f"no level {key!r}; levels: {', '.join([*self, *self._later])}")
 
     def __contains__(self, key):
-        return super().__contains__(key) or key in self._later
+        is_decoded = key == "amdgcn" and super().__contains__("hsaco")
+        return is_decoded or super().__contains__(key) or key in self._later
 
     def get(self, key, default=None):
         try:

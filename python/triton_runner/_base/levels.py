@@ -15,7 +15,7 @@ class Level:
     """One level of compilation.
 
     backends: the backends of Triton whose kernels pass through it.
-    engine: what runs it on the CPU: "tile", "simt", or "" where only a GPU does.
+    engine: what runs it on the CPU: "tile" or "simt".
     lowered: whether the engine is given what the text becomes: the next text of its target (executed()).
     when_named: whether the CPU runs it only where somebody asks for it by name.
     pattern: what stands in a text of this level and in none of a level above it; "" of a binary level.
@@ -23,7 +23,7 @@ class Level:
 
     name: str
     backends: tuple[str, ...] = ("cuda", "hip")
-    engine: str = ""
+    engine: str = "tile"
     lowered: bool = False
     when_named: bool = False
     pattern: str = ""
@@ -42,15 +42,15 @@ _ROWS = (
     Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
     Level("amdgcn", ("hip",), engine="simt", pattern=r"^\s*\.amdgcn_target"),
     Level("cubin", ("cuda",), engine="simt", when_named=True),
-    Level("hsaco", ("hip",)),
+    Level("hsaco", ("hip",), engine="simt", when_named=True),
 )
 LEVELS = {level.name: level for level in _ROWS}
 # Gluon's IR, before Gluon's passes: a stage of Triton since 3.9, whose text is TTGIR to whoever reads it.
 GLIR = "glir"
 ENDINGS = (*LEVELS, GLIR)  # of the names of files that hold a level
 HOLDERS = ("fatbin", "so", "o")  # of those of files that hold cubins
-ON_CPU = tuple(level.name for level in _ROWS if level.engine)
-EXECUTED = tuple(level.name for level in _ROWS if level.engine and not (level.lowered or level.when_named))
+ON_CPU = tuple(LEVELS)
+EXECUTED = tuple(level.name for level in _ROWS if not (level.lowered or level.when_named))
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
 
 
@@ -90,6 +90,11 @@ def executed(level: str, target: str) -> str:
 def binary_level(target: str) -> str:
     """The level that a GPU loads: "cubin" or "hsaco"."""
     return levels_of(target)[-1]
+
+
+def level_of_binary(content: bytes) -> str:
+    """The level of machine code by the machine that its ELF header names: "hsaco" of AMD's, else "cubin"."""
+    return "hsaco" if content[18:20] == b"\xe0\x00" else "cubin"
 
 
 def is_above(level: str, other: str) -> bool:

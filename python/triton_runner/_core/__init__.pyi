@@ -362,6 +362,21 @@ def load_amdgcn(text: str, filename: str = '', name: str = '', params: list = []
     Loads a kernel of AMD's machine code, as LLVM writes it, into the SIMT engine; the rest is as for load_simt.
     """
 
+def load_hsaco(hsaco: bytes, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
+    """
+    Loads a kernel of a code object, decoded from its bytes, into the SIMT engine; the rest is as for load_simt.
+    """
+
+def amdgcn_of_hsaco(hsaco: bytes, filename: str = '') -> str:
+    """
+    The AMDGCN of a code object, decoded from its bytes: instructions, kernel descriptors, metadata and the program's lines, as LLVM writes them.
+    """
+
+def amdgcn_instruction(code: bytes, target: str) -> tuple[str, int]:
+    """
+    The instruction that some code of a target (gfx942) begins with, as LLVM prints it, and its bytes; a jump ends before the name of the place that it leads to.
+    """
+
 def max_shared_bytes(target: str) -> int:
     """
     Shared memory that a block of a target (cuda:90, hip:gfx942) may ask for, in bytes.

@@ -237,7 +237,10 @@ def _read_all(material: Material, core, notes: list[str]) -> list[str]:
             except DiagnosticError as error:
                 notes.append(f"no SASS: {error.message}")
     if "hsaco" in material.asm and "amdgcn" not in material.asm:
-        notes.append("an hsaco is not disassembled: its AMDGCN, as Triton keeps it, is what can be mapped")
+        try:
+            add("amdgcn", _core.amdgcn_of_hsaco(material.asm["hsaco"]), "no AMDGCN")
+        except DiagnosticError as error:
+            notes.append(f"no AMDGCN: {error.message}")
     return read
 
 

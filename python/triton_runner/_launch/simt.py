@@ -1,5 +1,5 @@
-"""PTX, AMDGCN and machine code on the CPU: an artifact, or the code that Triton compiled for a launch, as a
-kernel of the SIMT engine."""
+"""PTX, AMDGCN and machine code (cubin, hsaco) on the CPU: an artifact, or the code that Triton compiled for
+a launch, as a kernel of the SIMT engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from triton_runner import _core, _settings
 from triton_runner._base import tools
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import level_of_text
+from triton_runner._base.levels import level_of_binary, level_of_text
 from triton_runner._base.releases import installed
 from triton_runner._launch.native import Executor, launch_options
 
@@ -23,20 +23,22 @@ def contracts(metadata: dict) -> bool:
 
 
 def _level_of(source: str | bytes) -> str:
-    return level_of_text(source) if isinstance(source, str) else "cubin"
+    return level_of_text(source) if isinstance(source, str) else level_of_binary(source)
 
 
 def _loaded(source: str | bytes, filename: str, name: str, params: list, options: dict) -> _core.Kernel:
-    """The kernel of a text of PTX or AMDGCN, or of a cubin's bytes. Machine code is read from its listing,
-    with the lines of the PTX and of the program where the cubin has them."""
+    """The kernel of a text of PTX or AMDGCN, or of the bytes of a cubin or an hsaco. A cubin is read from its
+    listing, with the lines of the PTX and of the program where it has them; the core decodes an hsaco."""
     if isinstance(source, str):
         load = _core.load_amdgcn if _level_of(source) == "amdgcn" else _core.load_simt
         return load(source, filename, name, params, options)
+    if _level_of(source) == "hsaco":
+        return _core.load_hsaco(source, filename, name, params, options)
     return _core.load_cubin(source, tools.listing(source), filename, name, params, options)
 
 
 def executor(source: str | bytes, filename: str, description: dict, block=None, cluster=None) -> Executor:
-    """A text of PTX or AMDGCN, or a cubin, on the SIMT engine, lowered when it is first launched."""
+    """A text of PTX or AMDGCN, a cubin or an hsaco on the SIMT engine, lowered when it is first launched."""
 
     def mode() -> int:
         return contracts(description.get("metadata") or {})
@@ -44,7 +46,10 @@ def executor(source: str | bytes, filename: str, description: dict, block=None, 
     def load(name: str, level: str, params: list, options: dict) -> _core.Kernel:
         return _loaded(source, filename, name, params, {**options, "contract": mode()})
 
-    says_block = isinstance(source, str) and (".reqntid" in source or ".amdgpu_metadata" in source)
+    is_text = isinstance(source, str)
+    says_block = (
+        ".reqntid" in source or ".amdgpu_metadata" in source if is_text else _level_of(source) == "hsaco"
+    )
     return Executor(description, load, "cpu", mode, block, cluster, says_block)
 
 
@@ -68,8 +73,8 @@ def params_of(signature) -> list:
 
 
 def load_compiled(source: str | bytes, name: str, signature, metadata: dict) -> _core.Kernel:
-    """The kernel of a text or a cubin that the installed Triton compiled; signature: (name, type) of its
-    parameters, metadata: what Triton's stages said of it."""
+    """The kernel of a text or of machine code that the installed Triton compiled; signature: (name, type) of
+    its parameters, metadata: what Triton's stages said of it."""
     level = _level_of(source)
     filename = f"{name}.{level}"
     metadata_text = json.dumps(metadata, default=lambda value: getattr(value, "__dict__", None) or str(value))

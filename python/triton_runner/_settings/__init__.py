@@ -91,10 +91,10 @@ def _number(name: str, lowest: int):
 def looks(check: str, level: str) -> bool:
     """Returns whether a check looks at what is executed at a level."""
     if check == "hazard":
-        return level in ("cubin", "amdgcn")
+        return level in ("cubin", "amdgcn", "hsaco")
     if check in MLIR_CHECKS:
         return level in ("python", *MLIR)
-    return not (check in NUMBER_CHECKS and level == "amdgcn")
+    return not (check in NUMBER_CHECKS and level in ("amdgcn", "hsaco"))
 
 
 def named_checks(text: str, level: str) -> str:
@@ -123,7 +123,7 @@ class Settings:
         keyword=True, option=True,
     )  # fmt: skip
     level: str = _row(
-        "", "The level that the CPU executes: ttir, ttgir, llir, ptx, amdgcn or cubin.",
+        "", "The level that the CPU executes: ttir, ttgir, llir, ptx, amdgcn, cubin or hsaco.",
         form="|".join(("", "python", *LEVELS)), advice=f"levels: python, {', '.join(LEVELS)}",
         keyword=True, option=True,
     )  # fmt: skip

@@ -81,18 +81,13 @@ def cpu_target() -> tuple[str, str]:
     level = settings.level or "ttir"
     if level == "python":
         level = "ttir"
-    if level not in ON_CPU:
-        raise fail(
-            f"level {level!r} is not executed on the CPU",
-            f"the CPU executes {', '.join(ON_CPU)}; the other levels run on a GPU",
-        )
     target = settings.target or _settings.DEFAULT_TARGET
     check_level_of(target, level)
     return target, executed(level, target)
 
 
 def check_level_of(target: str, level: str) -> None:
-    """Refuses a target without the level: PTX and cubins are CUDA's, AMDGCN is AMD's."""
+    """Refuses a target without the level: PTX and cubins are CUDA's, AMDGCN and hsaco AMD's."""
     if LEVELS[level].engine == "simt" and target and level not in levels_of(target):
         raise fail(
             f"{target} has no level {level}",

@@ -52,7 +52,8 @@ struct Section {
   std::string_view name;
   uint32_t type = 0;
   uint64_t flags = 0;
-  uint64_t size = 0;  // also of sections without bytes in the file
+  uint64_t address = 0;  // where it is loaded, in a linked file
+  uint64_t size = 0;     // also of sections without bytes in the file
   uint64_t align = 0;
   uint32_t link = 0, info = 0;
   std::string_view content;

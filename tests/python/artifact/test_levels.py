@@ -38,7 +38,7 @@ def test_the_way_of_a_target():
     assert levels.levels_below("hip:gfx942", "ptx") == ()
     assert levels.binary_level("hip:gfx942") == "hsaco"
     assert levels.is_above("ttgir", "ptx") and not levels.is_above("ptx", "ptx")
-    assert levels.ON_CPU == ("ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin")
+    assert levels.ON_CPU == ("ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
     assert levels.MLIR == ("ttir", "ttgir")
 
 

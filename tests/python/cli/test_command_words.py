@@ -43,7 +43,7 @@ NEAR_42 = ("does not compile for cuda:42", "the nearest that it compiles for: cu
 REFUSED = [
     (
         ("run", "--device", "cpu", "--level", "hsaco", "fails.py"),
-        ("level 'hsaco' is not executed on the CPU",),
+        ("cuda:90 has no level hsaco",),
     ),
     (("run", "--device", "hip", "fails.py"), ("device 'hip' was asked for",)),
     (("run", "--level", "ttgr", "fails.py"), ("unknown level 'ttgr'",)),

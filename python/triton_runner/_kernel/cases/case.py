@@ -107,9 +107,9 @@ class Case:
             level = self.subject.levels[-1]
         level = level or self.level
         level = executed(level, self.subject.target)
-        if level == "hsaco" or (level == "cubin" and devices.resolved_device() != "cpu"):
+        if level in ("cubin", "hsaco") and devices.resolved_device() != "cpu":
             return self.subject.run(device=devices.gpu())
-        there = [*self.subject.levels, *["cubin"] * ("cubin" in self.subject.texts)]
+        there = [*self.subject.levels, *[kind for kind in ("cubin", "hsaco") if kind in self.subject.texts]]
         if level not in there:
             raise fail(f"{self.path} has no level {level}", f"its levels here: {', '.join(there)}")
         return self.subject.run(level, **settings)

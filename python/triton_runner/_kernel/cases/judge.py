@@ -18,7 +18,7 @@ import numpy
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._base.levels import MLIR, levels_of
+from triton_runner._base.levels import MLIR, binary_level, levels_of
 from triton_runner._code import atomics, rounding
 from triton_runner._kernel.cases import copies, masks, reach, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
@@ -50,7 +50,7 @@ _COMPILERS_FENCE = (
 def looks(check: str, level: str) -> bool:
     """Whether a check runs at a level. Machine code computes what the PTX does, which was checked: its
     control words are all that it adds."""
-    if level == "cubin":
+    if level in ("cubin", "hsaco"):
         return check == "hazard"
     return _settings.looks(check, level)
 
@@ -133,10 +133,10 @@ class Judging:
         try:
             run = self.launch.run(level, how, **{"checks": "", **settings})
         except DiagnosticError as error:
-            self.cannot(level or "cubin", how, error)
+            self.cannot(level or binary_level(self.launch.target), how, error)
             return None
         if run.trap is not None and run.trap.kind == "unsupported":  # it says nothing of the kernel
-            self.cannot(level or "cubin", how, run.trap)
+            self.cannot(level or binary_level(self.launch.target), how, run.trap)
             return None
         self.runs.append(Ran.of(run))
         return run
@@ -214,7 +214,7 @@ class Judging:
                 alone.intersection(chosen), key=lambda c: (c in reach.CHECKS, chosen.index(c))
             ):
                 self._one_check(level, check)
-        levels = [level for level in self.plain if level != "cubin"]
+        levels = [level for level in self.plain if level not in ("cubin", "hsaco")]
         self.findings.settle(levels, lambda level: _ends_numbers(self.plain[levels[0]], self.plain[level]))
 
     def _one_check(self, level: str, check: str) -> None:

@@ -164,8 +164,12 @@ def _of_binary(
         except DiagnosticError as error:
             notes.append(f"no instructions: {error.message}")
         occupancy = _occupancy(d, notes)
-    elif has_assembly:
-        mix = _core.artifact.instruction_mix(asm["amdgcn"], False, d["name"])
+    else:
+        try:
+            assembly = asm["amdgcn"] if has_assembly else _core.amdgcn_of_hsaco(asm[level], path)
+            mix = _core.artifact.instruction_mix(assembly, False, d["name"])
+        except DiagnosticError as error:
+            notes.append(f"no instructions: {error.message}")
     return Resources(
         kernel=d["name"], target=d["target"], warps=d["num_warps"], registers=d["n_regs"], sgprs=d["sgprs"],
         agprs=d["agprs"], spills=d["n_spills"], sgpr_spills=d["sgpr_spills"], local_bytes=d["local_bytes"],

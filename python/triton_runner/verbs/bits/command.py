@@ -32,7 +32,7 @@ from triton_runner._programs.watched import in_own_process
 @click.option("--versions", help="Releases of Triton: 3.8.0..3.9.0, a list.")
 @click.option("--targets", "-t", help="cuda:80,cuda:90.")
 @click.option(
-    "--level", type=click.Choice(["ttir", "ttgir", "ptx"]), default=None,
+    "--level", type=click.Choice(["ttir", "ttgir", "ptx", "amdgcn", "hsaco"]), default=None,
     help="The level whose bits are compared; default: the lowest that the CPU executes.",
 )  # fmt: skip
 @click.option(
@@ -116,7 +116,7 @@ def _of_file(axes, options, invariant, program):
 def show(result, fusion: bool = False) -> None:
     for one in result.launches:
         count, ran = len(one.classes), sum(1 for row in one.rows if row.bits)
-        whose = "a GPU's" if one.level in ("ptx", "cubin", "hsaco") else "not a GPU's"
+        whose = "a GPU's" if one.level in ("ptx", "cubin") else "not a GPU's"
         click.echo(
             f"{one.kernel}, launch {one.launch}, grid {tuple(one.grid)}, {one.target}: "
             f"{count} {'class' if count == 1 else 'classes'} of equal bits among {ran} configurations"

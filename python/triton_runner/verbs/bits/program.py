@@ -42,6 +42,9 @@ class WatchedBits(asked.Watching):
 def of_variants(name: str, place: int, made: list, level: str, say=lambda text: None) -> Launch:
     """Runs the variants of a launch and puts them into classes."""
     started = time.perf_counter()
+    if level == "hsaco":  # a level that runs where somebody names it
+        for one in made:
+            one.launch = one.launch and dataclasses.replace(one.launch, assembled=True)
     launches = [one.launch for one in made if one.launch is not None]
     level = level_of(launches[0], level) if launches else level
     by_class = compare.classes(made, level, lambda text: say(f"{name}: {text}"))

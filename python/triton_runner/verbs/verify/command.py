@@ -43,7 +43,9 @@ from triton_runner.verbs.verify.shapes.command import shapes_options
     help="Treat warnings as faults, and outputs that the order of atomics decides. Without a "
     "comparison of the result the exit status is 125.",
 )
-@click.option("--assembled", is_flag=True, help="Judge ptxas's machine code too, executed on the CPU.")
+@click.option(
+    "--assembled", is_flag=True, help="Judge the machine code too (cubin, hsaco), executed on the CPU."
+)
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @shapes_options
 @ci_options

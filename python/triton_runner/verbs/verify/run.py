@@ -283,9 +283,7 @@ def _judged_at(one: Judged) -> str:
     line = f"judged at {', '.join(levels)} on the CPU"
     if is_on_gpu:
         return f"{line}, and on the GPU"
-    left = (
-        f"not at {', '.join(one.below)}{' (--assembled)' * (one.below == ['cubin'])}, " if one.below else ""
-    )
+    left = f"not at {', '.join(one.below)}{' (--assembled)' * (one.below == [binary])}, " if one.below else ""
     return f"{line}; {left}not on a GPU"
 
 
@@ -313,7 +311,7 @@ def verify(
       `hazard` is of machine code, with `assembled`.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
       verdict false if the order of atomics decides an output, or if nothing compared the result.
-    - `assembled`: judges the machine code too, what ptxas makes of the PTX, executed on the CPU.
+    - `assembled`: judges the machine code too (a cubin by ptxas, an hsaco), executed on the CPU.
     - `reference`: a function with parameters of the kernel that does with torch or NumPy what the kernel
       does. It is called with copies of the arguments, and what it leaves in them is compared.
 

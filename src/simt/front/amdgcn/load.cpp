@@ -1,4 +1,5 @@
 // simt::load_amdgcn: AMD's machine code as a Kernel.
+#include <triton_runner/amdgcn/code_object.h>
 #include <triton_runner/amdgcn/waits.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
@@ -36,11 +37,10 @@ std::optional<exec::Trap> first_hazard(const amdgcn::Module& module, const amdgc
   return t;
 }
 
-}  // namespace
+using Loaded = base::Result<std::unique_ptr<exec::Kernel>>;
 
-base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::string_view name,
-                                                        const LoadOptions& options,
-                                                        const std::string& filename) {
+Loaded load_text(std::string text, const char* level, std::string_view name, const LoadOptions& options,
+                 const std::string& filename) {
   std::shared_ptr<const amdgcn::Module> module = TRY(amdgcn::parse(std::move(text), filename));
   const amdgcn::Kernel* kernel = nullptr;
   std::vector<std::string> names;
@@ -67,13 +67,13 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
                    "': it knows CDNA (gfx90a, gfx942, gfx950) and RDNA 3 and 4 (gfx11, gfx12)",
                {"level 'ttgir' executes the IR that this was compiled from"});
   Code code;
-  code.level = "amdgcn";
+  code.level = level;
   code.kernel = kernel->name;
   code.target = "hip:" + std::string(module->target());
   const bool rdna = !module->target().starts_with("gfx9");
   code.width = rdna && kernel->directive("wavefront_size32", 1) ? 32 : 64;
-  code.no_numbers =
-      "checks 'nan', 'inf' and 'zerodiv' are not made at level 'amdgcn': level 'ttgir' has them";
+  code.no_numbers = "checks 'nan', 'inf' and 'zerodiv' are not made at level '" + std::string(level) +
+                    "': level 'ttgir' has them";
   std::array<uint32_t, 3> block = options.block;
   if (!is_given(block)) block = {kernel->threads, 1, 1};
   if (!is_given(block)) return bad("it does not say how many threads a block has", {"give the block size"});
@@ -96,6 +96,18 @@ base::Result<std::unique_ptr<exec::Kernel>> load_amdgcn(std::string text, std::s
     return sink.summary();
   };
   return make_kernel(std::move(code), std::move(plan), options.shared_bytes, std::move(lower));
+}
+
+}  // namespace
+
+Loaded load_amdgcn(std::string text, std::string_view name, const LoadOptions& options,
+                   const std::string& filename) {
+  return load_text(std::move(text), "amdgcn", name, options, filename);
+}
+
+Loaded load_hsaco(std::string_view bytes, std::string_view name, const LoadOptions& options,
+                  const std::string& filename) {
+  return load_text(TRY(amdgcn::listing(bytes, filename)), "hsaco", name, options, filename);
 }
 
 }  // namespace triton_runner::simt
