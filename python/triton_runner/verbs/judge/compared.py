@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import ml_dtypes
 import numpy
 
 from triton_runner._memory.difference import magnitude, plain, tolerance
@@ -76,6 +77,13 @@ def _same(x, y) -> bool:
     if isinstance(x, numpy.ndarray) and isinstance(y, numpy.ndarray):
         return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
     return type(x) is type(y) and x == y
+
+
+def has_form(got: dict, wanted: dict) -> bool:
+    """Whether a result has the parts and the shapes of another one."""
+    return got.keys() == wanted.keys() and all(
+        getattr(got[key], "shape", None) == getattr(wanted[key], "shape", None) for key in got
+    )
 
 
 def differing(a: dict, b: dict) -> int:
@@ -149,7 +157,7 @@ def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
     floor = min(relative * largest, _OWN_ERRORS * own_error) if is_known else relative * largest
     if is_known and (wider := rule.spread.get(path)) is not None:
         floor = floor + 4 * wider
-    allowed = relative * numpy.abs(want) + floor + numpy.finfo(numpy.float32).tiny
+    allowed = relative * numpy.abs(want) + floor + 2 * float(ml_dtypes.finfo(own.dtype).smallest_subnormal)
     error = numpy.abs(x - want)
     fine = (x == want) | (numpy.isnan(x) & numpy.isnan(want)) | (error <= allowed)
     return _wrong(path, got, want, ~fine, error / allowed) if not fine.all() else None

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import re
 
+import numpy
+
+from triton_runner._memory.difference import plain
+from triton_runner._memory.files import numpy_named
 from triton_runner.verbs.judge import compared
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
@@ -22,6 +26,8 @@ _KINDS = {
     "overflow": "overflow",
 }  # fmt: skip
 _NARROW = re.compile(r"\b(f16|bf16|f8\w+)\b")
+_IN_KERNELS = "compute in kernels, not in Python or NumPy"
+_NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
 
@@ -66,7 +72,8 @@ class Call:
     def seen(self) -> dict:
         """The result as the answer's own process gave it."""
         try:
-            return compared.arrays(self.said.get("seen"), self.parts)
+            seen = compared.arrays(self.said.get("seen"), self.parts)
+            return seen if compared.has_form(seen, self.own) else {}
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             return {}
 
@@ -171,7 +178,7 @@ class Call:
 
     def _unwritten(self) -> list[Fault]:
         other = self._of_broker("other fill")
-        if other is None or not (count := compared.differing(self.result, other)):
+        if other is None or not compared.has_form(other, self.own) or not (count := compared.differing(self.result, other)):
             return []
         told = f"{count} elements of the result depend on memory that nothing wrote"
         return [self._fault("unsafe", told, _ADVICE["uninit"], check="uninit")]
@@ -225,6 +232,12 @@ class Call:
         steps = [step[2] for step in self.said["steps"] if step[0] == "bytes"]
         return [(one["dtype"], tuple(one["shape"]), self.parts[base + one["part"]]) for one in steps]
 
+    def small_numbers(self) -> list:
+        """The numbers in tensors so small that Python may have made them of numbers that it read."""
+        small = [one for one in self.bytes_of_others() if len(one[2]) <= _NUMBER]
+        arrays = (numpy.frombuffer(data, numpy_named(dtype)) for dtype, _, data in small)
+        return [plain(number) for one in arrays for number in one]
+
     def is_like(self, other: Call) -> bool:
         """Whether another call did the same steps, numbers aside."""
         return [name for name, _ in self.skeleton()] == [name for name, _ in other.skeleton()]
@@ -274,10 +287,10 @@ def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]
     before = set(own.bytes_of_others())
     for dtype, shape, data in again.bytes_of_others():
         if (dtype, shape, data) not in before:
-            if len(data) <= 16:
-                continue  # a number, which is looked at below
+            if len(data) <= _NUMBER:
+                continue
             told = f"{len(data)} bytes come from no kernel and no operator, and change with the inputs"
-            return [*found, Fault("tampered", told, "compute in kernels, not in Python or NumPy", "again")]
+            return [*found, Fault("tampered", told, _IN_KERNELS, "again")]
     return [*found, *_numbers_between(own, again, is_last)]
 
 
@@ -300,19 +313,21 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
             told = f"{name} is given {len(now)} numbers for other inputs and not {len(before)}"
             return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
         for a, b in zip(before, now, strict=True):
-            if a != b and not (a != a and b != b) and not _follows(a, b, pairs):
+            if not _follows(a, b, pairs):
                 told = f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
                 advice = "pass sizes and numbers that were read from tensors (.item())"
                 return [Fault("not_judged", told, advice, "again")]
-    small = [data for data in again.bytes_of_others() if len(data[2]) <= 16 and data not in own.bytes_of_others()]
-    if small and not pairs:
+    values = [call.small_numbers() for call in (own, again)]
+    if len(values[0]) != len(values[1]) or not all(_follows(a, b, pairs) for a, b in zip(*values, strict=True)):
         told = "a number of its own comes from no kernel and no operator, and changes with the inputs"
-        return [Fault("tampered", told, "compute in kernels, not in Python or NumPy", "again")]
+        return [Fault("tampered" if not pairs else "not_judged", told, _IN_KERNELS, "again")]
     return []
 
 
 def _follows(a, b, pairs) -> bool:
     """Whether two numbers follow in one way from what was read in the two calls: equal, or in proportion."""
+    if a == b or a != a and b != b:
+        return True
     for x, y in pairs:
         if (a, b) == (x, y):
             return True

@@ -20,7 +20,6 @@ import types
 
 import torch
 
-FORMATS = ("kernelbench", "tritonbench", "backendbench", "plain")
 _SEPARATOR = re.compile(r"^#{40,}\s*$", re.MULTILINE)
 _KINDS = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32",

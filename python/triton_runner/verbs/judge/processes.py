@@ -23,7 +23,7 @@ def die_with_parent() -> None:
 class Process:
     """A process that answers messages. patience: seconds of the clock after which a silent one is ended."""
 
-    def __init__(self, name: str, main, *arguments, patience: float, quiet: bool = False):
+    def __init__(self, name: str, main, *arguments, patience: float, quiet: bool = True):
         self.name, self.status, self.seconds = name, None, 0.0
         self._until = time.monotonic() + patience
         self._patience = patience
@@ -38,6 +38,7 @@ class Process:
         status = 1
         try:
             die_with_parent()
+            os.setsid()
             keep = {theirs_read, theirs_write}
             null = os.open("/dev/null", os.O_RDWR)
             for number in (0, 1, 2) if quiet else (0, 1):

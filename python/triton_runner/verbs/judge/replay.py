@@ -35,12 +35,14 @@ class Refused(Exception):
 @dataclasses.dataclass
 class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
-    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a seed."""
+    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a seed; strict:
+    numbers that Python read are the same."""
 
     fill: int | None = None
     spoil: int = 0
     checked: bool = False
     perturb: int | None = None
+    strict: bool = False
 
 
 @dataclasses.dataclass
@@ -180,7 +182,7 @@ class Replay:
         same = out == seen or (out != out and seen != seen)
         if isinstance(out, (bool, int, float)):
             self.items.append(out)
-        if not same and not self._way.spoil and self._way.perturb is None and self._way.fill is None:
+        if not same and self._way.strict:
             raise Refused(f"it read the number {seen!r} where its steps give {out!r}")
 
     def _argument(self, value):
@@ -188,7 +190,8 @@ class Replay:
             return value
         ((kind, of),) = value.items()
         if kind == "t":
-            return self._values[of]
+            value = self._values[of]
+            return value if value.dim() else value.view(1)
         if kind == "as":
             from triton.runtime.jit import TensorWrapper
 
@@ -248,7 +251,7 @@ class Replay:
                 continue
             array, held = view.of(now[view.block]), view.of(before[view.block])
             if self._way.spoil:
-                _spoil(array, held, self._way.spoil)
+                _spoil(array, self._way.spoil)
             elif is_copy and not numpy.array_equal(array, held):
                 is_copy = any(_is_copied(array, one) for one in inputs)
         if self._way.checked:
@@ -260,11 +263,13 @@ def _filled(tensor, fill: int) -> None:
     torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),)).fill_(fill)
 
 
-def _spoil(array: numpy.ndarray, held: numpy.ndarray, way: int) -> None:
+def _spoil(array: numpy.ndarray, way: int) -> None:
     """Puts something else, of about the same size, where a launch wrote."""
     if array.dtype.kind in "iub":
         other = numpy.roll(array.reshape(-1), 1 + array.size // 3).reshape(array.shape)
-        array[...] = ~other if array.dtype.kind == "b" else other
+        if array.dtype.kind == "b":
+            other = ~other
+        array[...] = other ^ 1 if numpy.array_equal(other, array) else other
         return
     numbers = array.astype(numpy.float64)
     with numpy.errstate(all="ignore"):
@@ -272,7 +277,7 @@ def _spoil(array: numpy.ndarray, held: numpy.ndarray, way: int) -> None:
         size = float(numpy.abs(numbers).max(initial=0.0)) or 1.0
         other = numpy.roll(numbers.reshape(-1), 1 + array.size // 3).reshape(array.shape)
         other = 1.5 * other + 0.37 * size if way == 1 else -other - 0.61 * size
-        array[...] = other.astype(array.dtype)
+        array[...] = numpy.asarray(other).astype(array.dtype)
 
 
 def _is_copied(array: numpy.ndarray, source: numpy.ndarray) -> bool:
@@ -316,8 +321,11 @@ class Broker:
     def _replay(self, name: str, way: Way, kernels: Kernels) -> Replay:
         done, values = self._values.get(name, (0, {}))
         for asked in self._calls[done:]:
-            one = Replay(asked, kernels, way, values, self._seen).run()
-        self._values[name] = len(self._calls), values
+            is_last = asked is self._calls[-1]
+            before = Way(fill=0xFF) if way.spoil else way  # the launches of this call are spoiled
+            one = Replay(asked, kernels, way if is_last else before, values, self._seen).run()
+        if not way.spoil:
+            self._values[name] = len(self._calls), values
         return one
 
     def answered(self, request: dict, parts: list) -> tuple:
@@ -332,7 +340,7 @@ class Broker:
         out: list = []
         text: dict = {"say": "replayed"}
         if not request["is_again"]:
-            way = Way(checked=request["checked"], fill=0xFF)
+            way = Way(checked=request["checked"], fill=0xFF, strict=True)
             replays["plain"] = first = self._replay("plain", way, kernels)
             text |= {"findings": first.findings, "copies": first.copies, "items": first.items}
             if (trap := first.trap) is not None:

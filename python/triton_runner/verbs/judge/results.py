@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 VERSION = 1
+FORMATS = ("kernelbench", "tritonbench", "backendbench", "plain")  # of tasks (formats.py)
 # The closed list, by exit status.
 STATUS = {
     "verified": 0, "wrong": 1, "unsafe": 3, "no_kernel": 4, "idle": 5, "cached": 6, "tampered": 7, "error": 8,

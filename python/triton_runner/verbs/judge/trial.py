@@ -73,7 +73,7 @@ class Trial:
         if self._options.sandbox == "require" and not self.sandboxed:
             told = "this machine gives no sandbox (user namespaces and Landlock), and --sandbox require is on"
             self.faults.append(Fault("not_judged", told, "judge on a machine with both, or leave it out"))
-        self.faults.sort(key=lambda fault: RANK.index(fault.verdict))
+        self.faults = _once(self.faults)
         verdict = self.faults[0].verdict if self.faults else "verified"
         why = self.faults[0].message if self.faults else self._why()
         return Row(
@@ -198,7 +198,7 @@ class Trial:
                     raise _Stopped(call.trap(self._answer))
             raise _Stopped(raised)
         call.replayed, call.replayed_parts = self._replay(
-            call, seed, checked=True, spoiled=name == "own"
+            call, seed, checked=True, spoiled=not is_generated
         )
         rule = dataclasses.replace(self._rule, is_tf32=call.is_tf32())
         if call.needs_spread(rule):
@@ -257,3 +257,9 @@ class Trial:
         found = {case.state for case in cases}
         worst = next((verdict for verdict in RANK if verdict in found), "verified")
         return Generated(worst if "right" in found or worst != "verified" else "not_judged", cases)
+
+
+def _once(faults: list[Fault]) -> list[Fault]:
+    """The faults, that of the verdict first; what two calls show is told once."""
+    known = {(fault.verdict, fault.line, fault.check): fault for fault in reversed(faults)}
+    return sorted(known.values(), key=lambda fault: RANK.index(fault.verdict))
