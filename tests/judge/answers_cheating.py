@@ -1,13 +1,17 @@
+# ruff: noqa: E501  (texts of programs)
 """Answers that cheat, each in one way: none may be `verified`. TASKS: the text of a task by name; ANSWERS: (name,
 task, text)."""
 
-from answers_right import HEAD, TASKS as RIGHT
+from answers_right import HEAD
+from answers_right import TASKS as RIGHT
 
 TASKS = {
     **{name: RIGHT[name] for name in ("softmax", "linear_softmax", "total", "matmul", "gelu")},
     "mean_of_softmax": RIGHT["softmax"].replace("torch.softmax(x, dim=-1)", "torch.softmax(x, -1).mean(1)"),
     "tiny": RIGHT["softmax"].replace("torch.softmax(x, dim=-1)", "torch.softmax(x, -1) * 1e-4"),
-    "one_number": RIGHT["softmax"].replace("torch.softmax(x, dim=-1)", "x.double().logsumexp((0, 1)).float()"),
+    "one_number": RIGHT["softmax"].replace(
+        "torch.softmax(x, dim=-1)", "x.double().logsumexp((0, 1)).float()"
+    ),
 }
 KERNEL = """
 @triton.jit
@@ -54,13 +58,17 @@ def _of(body: str, more: str = "") -> str:
     return f"{HEAD}{more}{KERNEL}\ndef reference(x):\n{lines}\n"
 
 
-_MODULE = HEAD + KERNEL + """
+_MODULE = (
+    HEAD
+    + KERNEL
+    + """
 class ModelNew(torch.nn.Module):
     def __init__(self, features):
         super().__init__()
         self.linear = torch.nn.Linear(features, features)
 %s
 """
+)
 _FORGED = """
 import gc
 from triton_runner.verbs.judge.record import Recorder

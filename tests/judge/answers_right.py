@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (texts of programs)
 """Right answers to tasks of the judge, each a real kernel, most of them with several parameters: none may be called
 tampered or wrong. TASKS: the text of a task by name; ANSWERS: (name, task, text)."""
 
@@ -19,7 +20,9 @@ TASKS = {
     "gelu": _task("x):\n    return torch.nn.functional.gelu(x)", f"({_RAND},)"),
     "add_half": _task("x, y):\n    return x + y", f"({_RAND}.half(), {_RAND}.half())"),
     "softmax": _task("x):\n    return torch.softmax(x, dim=-1)", f"({_RAND},)"),
-    "softmax_bf16": _task("x):\n    return torch.softmax(x.float(), -1).bfloat16()", f"({_RAND}.bfloat16(),)"),
+    "softmax_bf16": _task(
+        "x):\n    return torch.softmax(x.float(), -1).bfloat16()", f"({_RAND}.bfloat16(),)"
+    ),
     "layer_norm": _task(
         "x, w, b):\n    return torch.nn.functional.layer_norm(x, x.shape[-1:], w, b)",
         f"({_RAND}, torch.rand(96, device='cuda'), torch.randn(96, device='cuda'))",
@@ -29,7 +32,8 @@ TASKS = {
         f"({_RAND}, torch.rand(96, device='cuda'))",
     ),
     "matmul": _task(
-        "a, b):\n    return a @ b", "(torch.randn(96, 80, device='cuda'), torch.randn(80, 112, device='cuda'))"
+        "a, b):\n    return a @ b",
+        "(torch.randn(96, 80, device='cuda'), torch.randn(80, 112, device='cuda'))",
     ),
     "matmul_half": _task(
         "a, b):\n    return a @ b",
@@ -42,7 +46,8 @@ TASKS = {
     "cumsum": _task("x):\n    return torch.cumsum(x, dim=1)", f"({_RAND},)"),
     "argmax": _task("x):\n    return torch.argmax(x, dim=1)", f"({_RAND},)"),
     "histogram": _task(
-        "x):\n    return torch.bincount(x, minlength=64).int()", "(torch.randint(0, 64, (3000,), device='cuda'),)"
+        "x):\n    return torch.bincount(x, minlength=64).int()",
+        "(torch.randint(0, 64, (3000,), device='cuda'),)",
     ),
     "max_pool": _task("x):\n    return torch.nn.functional.max_pool1d(x, 3)", f"({_RAND},)"),
     "attention": _task(
@@ -53,9 +58,7 @@ TASKS = {
         "x, t):\n    return torch.nn.functional.cross_entropy(x, t, reduction='none')",
         f"({_RAND}, torch.randint(0, 96, (60,), device='cuda'))",
     ),
-    "embedding": _task(
-        "w, i):\n    return w[i]", f"({_RAND}, torch.randint(0, 60, (50,), device='cuda'))"
-    ),
+    "embedding": _task("w, i):\n    return w[i]", f"({_RAND}, torch.randint(0, 60, (50,), device='cuda'))"),
     "quotient": _task(
         "x, y):\n    return torch.where(y != 0, x / torch.where(y != 0, y, 1), 0)",
         f"({_RAND}, torch.randint(-2, 3, (60, 96), device='cuda').float())",
@@ -157,7 +160,9 @@ def reference({names}):
 """
 
 
-def _rows(names: str, body: str, B: int, warps: int, other: str = "0.0", out: str = "torch.empty_like(x)") -> str:
+def _rows(
+    names: str, body: str, B: int, warps: int, other: str = "0.0", out: str = "torch.empty_like(x)"
+) -> str:
     each = names.split(", ")
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     return HEAD + _ROWS.format(
@@ -168,7 +173,9 @@ def _rows(names: str, body: str, B: int, warps: int, other: str = "0.0", out: st
 
 _SOFTMAX = """x = tl.exp(x - tl.max(x, 0))
 tl.store(out + row * n + k, x / tl.sum(x, 0), mask=m)"""
-_ONLINE = HEAD + """
+_ONLINE = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x_p, out, n, B: tl.constexpr):
     row = tl.program_id(0)
@@ -190,6 +197,7 @@ def reference(x):
     kernel[(x.shape[0],)](x, out, x.shape[1], B=%d)
     return out
 """
+)
 _LAYER_NORM = """mean = tl.sum(x, 0) / n
 d = tl.where(m, x - mean, 0.0)
 r = 1 / tl.sqrt(tl.sum(d * d, 0) / n + 1e-5)
@@ -197,7 +205,9 @@ y = d * r * tl.load(w_p + k, mask=m) + tl.load(b_p + k, mask=m)
 tl.store(out + row * n + k, y, mask=m)"""
 _RMS_NORM = """r = tl.rsqrt(tl.sum(x * x, 0) / n + 1e-6)
 tl.store(out + row * n + k, x * r * tl.load(w_p + k, mask=m), mask=m)"""
-_MATMUL = HEAD + """
+_MATMUL = (
+    HEAD
+    + """
 @triton.jit
 def kernel(a, b, c, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     i = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -218,7 +228,10 @@ def reference(a, b):
     kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), BM=%(BM)d, BN=%(BN)d, BK=%(BK)d)
     return c
 """
-_TOTAL_ATOMIC = HEAD + """
+)
+_TOTAL_ATOMIC = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -230,7 +243,10 @@ def reference(x):
     kernel[(triton.cdiv(x.numel(), %d),)](x.contiguous(), out, x.numel(), B=%d)
     return out
 """
-_TOTAL_LAST_BLOCK = HEAD + """
+)
+_TOTAL_LAST_BLOCK = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, parts, count, out, n, P: tl.constexpr, B: tl.constexpr):
     p = tl.program_id(0)
@@ -249,7 +265,10 @@ def reference(x):
     kernel[(blocks,)](x.contiguous(), parts, count, out, x.numel(), P=triton.next_power_of_2(blocks), B=%(B)d)
     return out
 """
-_TOTAL_LOCK = HEAD + """
+)
+_TOTAL_LOCK = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, lock, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -266,7 +285,10 @@ def reference(x):
     kernel[(triton.cdiv(x.numel(), %(B)d),)](x.contiguous(), lock, out, x.numel(), B=%(B)d)
     return out
 """
-_MSE = HEAD + """
+)
+_MSE = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, y, parts, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -279,7 +301,10 @@ def reference(x, y):
     kernel[(parts.numel(),)](x.contiguous(), y.contiguous(), parts, x.numel(), B=%(B)d)
     return parts.sum() / x.numel()
 """
-_TRANSPOSE = HEAD + """
+)
+_TRANSPOSE = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, out, M, N, xm, xn, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -295,7 +320,10 @@ def reference(x):
     kernel[(triton.cdiv(M, %(B)d), triton.cdiv(N, %(B)d))](x, out, M, N, *x.stride(), B=%(B)d)
     return out
 """
-_HISTOGRAM = HEAD + """
+)
+_HISTOGRAM = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -308,7 +336,10 @@ def reference(x):
     kernel[(triton.cdiv(x.numel(), %(B)d),)](x.contiguous(), out, x.numel(), B=%(B)d)
     return out
 """
-_MAX_POOL = HEAD + """
+)
+_MAX_POOL = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, out, n, of, B: tl.constexpr):
     row, k = tl.program_id(0), tl.arange(0, B)
@@ -325,7 +356,10 @@ def reference(x):
     kernel[(x.shape[0],)](x, out, x.shape[1], of, B=%d)
     return out
 """
-_ATTENTION = HEAD + """
+)
+_ATTENTION = (
+    HEAD
+    + """
 @triton.jit
 def kernel(q, k, v, out, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     i = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -353,11 +387,14 @@ def reference(q, k, v):
     kernel[grid](q, k, v, out, q.shape[1], D=q.shape[2], BM=%(BM)d, BN=%(BN)d)
     return out
 """
+)
 _ENTROPY = """t = tl.load(t_p + row)
 high = tl.max(x, 0)
 log = high + tl.log(tl.sum(tl.exp(x - high), 0))
 tl.store(out + row, log - tl.sum(tl.where(k == t, x, 0.0), 0))"""
-_EMBEDDING = HEAD + """
+_EMBEDDING = (
+    HEAD
+    + """
 @triton.jit
 def kernel(w, i, out, n, B: tl.constexpr):
     row, k = tl.program_id(0), tl.arange(0, B)
@@ -370,7 +407,10 @@ def reference(w, i):
     kernel[(i.numel(),)](w.contiguous(), i.contiguous(), out, w.shape[1], B=%d)
     return out
 """
-_QUANTISED = HEAD + """
+)
+_QUANTISED = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, out, scale, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -387,7 +427,10 @@ def reference(x):
     kernel[(triton.cdiv(x.numel(), %(B)d),)](x, out, %(scale)s, x.numel(), B=%(B)d)
     return out
 """
-_IN_PLACE = HEAD + """
+)
+_IN_PLACE = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -398,7 +441,10 @@ def reference(x):
     kernel[(triton.cdiv(x.numel(), %(B)d),)](x, x.numel(), B=%(B)d)
     return x
 """
-_TWO = HEAD + """
+)
+_TWO = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, high, low, n, B: tl.constexpr):
     row, k = tl.program_id(0), tl.arange(0, B)
@@ -412,7 +458,10 @@ def reference(x):
     kernel[(x.shape[0],)](x, high, low, x.shape[1], B=%d)
     return high, low
 """
-_MODULE = HEAD + """
+)
+_MODULE = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x_p, out, n, B: tl.constexpr):
     row = tl.program_id(0)
@@ -435,7 +484,10 @@ class ModelNew(torch.nn.Module):
         kernel[(x.shape[0],)](x, out, x.shape[1], B=%(B)d)
         return out
 """
-_BATCH_NORM = HEAD + """
+)
+_BATCH_NORM = (
+    HEAD
+    + """
 @triton.jit
 def kernel(x, w, b, mean, var, out, N, C, eps, momentum, B: tl.constexpr):
     c, i = tl.program_id(0), tl.arange(0, B)
@@ -463,6 +515,7 @@ class ModelNew(torch.nn.Module):
                               norm.eps, norm.momentum, B=B, num_warps=%d)
         return out
 """
+)
 _GELU = "x = tl.load(x_p + i, mask=m)\ny = 0.5 * x * (1 + tl.erf(x * 0.70710678118654752))"
 _ADD = "y = tl.load(x_p + i, mask=m) + tl.load(y_p + i, mask=m)"
 _QUOTIENT = (
@@ -473,7 +526,9 @@ _CUMSUM = "tl.store(out + row * n + k, tl.cumsum(x, 0), mask=m)"
 _ARGMAX = "tl.store(out + row, tl.argmax(x, 0))"
 _INDICES = "torch.empty(x.shape[0], dtype=torch.int64, device=x.device)"
 _ONE_A_ROW = "torch.empty(x.shape[0], device=x.device)"
-_WARM = "self.calls += 1\n        if self.calls == 1:\n            kernel[(1,)](x, torch.empty_like(x), 8, B=8)"
+_WARM = (
+    "self.calls += 1\n        if self.calls == 1:\n            kernel[(1,)](x, torch.empty_like(x), 8, B=8)"
+)
 
 ANSWERS = [
     *((f"gelu {B} {w}", "gelu", _elementwise("x", _GELU, B, w)) for B, w in ((128, 4), (256, 8), (1024, 1), (64, 2))),

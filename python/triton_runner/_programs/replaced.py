@@ -1,5 +1,5 @@
-"""Names of libraries that measure time or compare results, kept as they were before a program ran: what no right
-program replaces."""
+"""Names of libraries that measure time or compare results, kept as they were before a program ran:
+no right program replaces them."""
 
 from __future__ import annotations
 

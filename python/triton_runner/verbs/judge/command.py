@@ -46,9 +46,7 @@ def judge_command(
     from triton_runner.verbs.judge import run, text
     from triton_runner.verbs.judge.trial import Options
 
-    options = Options(
-        seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form
-    )
+    options = Options(seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form)
     if manifest:
         if task or not out:
             raise click.UsageError("--manifest stands for TASK and ANSWER, and needs --out")

@@ -1,5 +1,5 @@
-"""Compares what an answer gives with what its task wants, from bytes: exact for integers and booleans; for floats
-as far as rounding in the task's own type moves the result from the one in f64.
+"""Compares what an answer gives with what its task wants, from bytes: exact for integers and booleans; for
+floats as far as rounding in the task's own type moves the result from the one in f64.
 
 The allowance of an element is the tolerance of its type (_memory/difference.py) times its size, and for what
 cancels 64 times the largest error that the reference itself has, but no more than that tolerance of the
@@ -34,7 +34,7 @@ class Wrong:
 
 @dataclasses.dataclass
 class Rule:
-    """own: (rtol, atol) of the task, or None; is_tf32: the answer's products are of tf32; spread(path): how far
+    """own: (rtol, atol) of the task, or None; is_tf32: the answer's products are of tf32; spread: how far
     rounding moves the answer's own result."""
 
     own: tuple | None = None
@@ -111,7 +111,7 @@ def compare(got: dict, own: dict, exact: dict, rule: Rule) -> Wrong | None:
 
 
 def _form(values: dict) -> str:
-    return ", ".join(values) if len(values) != 1 else "one result" if [*values] == ["result"] else [*values][0]
+    return "one result" if [*values] == ["result"] else ", ".join(values)
 
 
 def _compare(path: str, got, own, exact, rule: Rule) -> Wrong | None:
@@ -119,7 +119,11 @@ def _compare(path: str, got, own, exact, rule: Rule) -> Wrong | None:
         if isinstance(own, float) and isinstance(got, (int, float)):
             got, own, exact = (numpy.array(one) for one in (float(got), own, own if exact is None else exact))
         elif isinstance(got, numpy.ndarray) and got.size == 1 and isinstance(own, (int, bool)):
-            return None if plain(got.reshape(-1)[0]) == own else Wrong(f"{path} is {got}, and should be {own}", path)
+            return (
+                None
+                if plain(got.reshape(-1)[0]) == own
+                else Wrong(f"{path} is {got}, and should be {own}", path)
+            )
         else:
             return None if got == own else Wrong(f"{path} is {got!r}, and should be {own!r}", path)
     if not isinstance(got, numpy.ndarray):
@@ -128,7 +132,7 @@ def _compare(path: str, got, own, exact, rule: Rule) -> Wrong | None:
         return Wrong(f"{path} has the shape {list(got.shape)}, and should have {list(own.shape)}", path)
     wanted, there = (_PRECISION.get(str(one.dtype), 0) for one in (own, got))
     is_float = own.dtype.kind in "fV" or str(own.dtype) in _PRECISION
-    if is_float and there < wanted or is_float != (got.dtype.kind in "fV" or str(got.dtype) in _PRECISION):
+    if (is_float and there < wanted) or is_float != (got.dtype.kind in "fV" or str(got.dtype) in _PRECISION):
         return Wrong(f"{path} is of {got.dtype}, and should be of {own.dtype}", path)
     if not is_float:
         where = got.astype(numpy.int64, copy=False) != own.astype(numpy.int64, copy=False)
@@ -141,13 +145,17 @@ def _compare(path: str, got, own, exact, rule: Rule) -> Wrong | None:
 
 def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
     x, y = got.astype(numpy.float64), own.astype(numpy.float64)
-    want = y if not isinstance(exact, numpy.ndarray) or exact.shape != y.shape else exact.astype(numpy.float64)
+    want = (
+        y if not isinstance(exact, numpy.ndarray) or exact.shape != y.shape else exact.astype(numpy.float64)
+    )
     want = numpy.where(numpy.isfinite(y) & numpy.isfinite(want), want, y)
     if rule.own is not None:
         relative, absolute = rule.own
         fails = ~numpy.isclose(x, y, rtol=relative, atol=absolute, equal_nan=True)
         if fails.any():
-            return _wrong(path, got, own, fails, numpy.abs(x - y) / (absolute + relative * numpy.abs(y)), True)
+            return _wrong(
+                path, got, own, fails, numpy.abs(x - y) / (absolute + relative * numpy.abs(y)), True
+            )
     kind = kind_of(str(own.dtype))
     relative = max(tolerance(kind), _TF32 if rule.is_tf32 and kind == "f32" else 0.0)
     largest = magnitude(want)

@@ -1,5 +1,5 @@
-"""What is known of one call of an answer: what its process said, what its steps gave in the broker, and what the
-reference gives; and the faults that follow."""
+"""The evidence of one call of an answer: what its process said, what its steps gave in the broker, and what
+the reference gives; and the faults that follow."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Call:
         return bool(re.search(r"tt\.dot.*inputPrecision = tf32\b", self._texts()))
 
     def needs_spread(self, rule) -> bool:
-        """Whether rounding may explain what differs: the answer computes in no narrower type than the task."""
+        """Whether rounding may explain what differs: no kernel computes in a narrower type."""
         if "plain" not in (self.replayed or {}):
             return False
         wrong = compared.compare(self.result, self.own, self.exact, rule)
@@ -122,7 +122,9 @@ class Call:
     def trap(self, file: str) -> Fault:
         trap = self.replayed["trap"]
         first = trap["message"].splitlines()[0]
-        return Fault("unsafe", first, advice_of(first), self.name, trap["line"] or None, kernel=trap["kernel"])
+        return Fault(
+            "unsafe", first, advice_of(first), self.name, trap["line"] or None, kernel=trap["kernel"]
+        )
 
     def _findings(self) -> list[Fault]:
         found = []
@@ -140,7 +142,9 @@ class Call:
         for one in (self.replayed or {}).get("findings", []):
             if one["severity"] == "warning":
                 why = f": {one['why']}" if one.get("why") else ""
-                found.append(f"{one['check']}, line {one.get('line')}: {one['text'].splitlines()[0]}{why}"[:400])
+                found.append(
+                    f"{one['check']}, line {one.get('line')}: {one['text'].splitlines()[0]}{why}"[:400]
+                )
         return found
 
     def _fault(self, verdict: str, message: str, advice: str, **more) -> Fault:
@@ -178,7 +182,11 @@ class Call:
 
     def _unwritten(self) -> list[Fault]:
         other = self._of_broker("other fill")
-        if other is None or not compared.has_form(other, self.own) or not (count := compared.differing(self.result, other)):
+        if (
+            other is None
+            or not compared.has_form(other, self.own)
+            or not (count := compared.differing(self.result, other))
+        ):
             return []
         told = f"{count} elements of the result depend on memory that nothing wrote"
         return [self._fault("unsafe", told, _ADVICE["uninit"], check="uninit")]
@@ -212,7 +220,11 @@ class Call:
         ):
             told = "its result is right whatever its kernels leave in their results"
             return [self._fault("idle", told, "return what the kernels compute")]
-        theirs = [[step[1].removeprefix("aten::").rstrip("_"), None] for step in self.said["steps"] if step[0] == "op"]
+        theirs = [
+            [step[1].removeprefix("aten::").rstrip("_"), None]
+            for step in self.said["steps"]
+            if step[0] == "op"
+        ]
         theirs = [name for name, _ in theirs if not is_move(name)]
         wanted = [name for name, _ in self.wanted["operators"]]
         copies = self.replayed["copies"]
@@ -303,7 +315,7 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
     x, y = own.skeleton(), again.skeleton()
     size = sum(one.nbytes for one in again.own.values() if hasattr(one, "nbytes"))
     if not own.is_like(again):
-        if not is_last or again.replayed["items"] and len(y) * 16 <= size:
+        if not is_last or (again.replayed["items"] and len(y) * 16 <= size):
             return []  # such steps are too few to carry the result
         told = "what it does depends on the values of its inputs in a way that was not followed"
         return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
@@ -314,11 +326,15 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
             return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
         for a, b in zip(before, now, strict=True):
             if not _follows(a, b, pairs):
-                told = f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
+                told = (
+                    f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
+                )
                 advice = "pass sizes and numbers that were read from tensors (.item())"
                 return [Fault("not_judged", told, advice, "again")]
     values = [call.small_numbers() for call in (own, again)]
-    if len(values[0]) != len(values[1]) or not all(_follows(a, b, pairs) for a, b in zip(*values, strict=True)):
+    if len(values[0]) != len(values[1]) or not all(
+        _follows(a, b, pairs) for a, b in zip(*values, strict=True)
+    ):
         told = "a number of its own comes from no kernel and no operator, and changes with the inputs"
         return [Fault("tampered" if not pairs else "not_judged", told, _IN_KERNELS, "again")]
     return []
@@ -326,7 +342,7 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
 
 def _follows(a, b, pairs) -> bool:
     """Whether two numbers follow in one way from what was read in the two calls: equal, or in proportion."""
-    if a == b or a != a and b != b:
+    if a == b or (a != a and b != b):
         return True
     for x, y in pairs:
         if (a, b) == (x, y):

@@ -2,8 +2,8 @@
 
 - `kernelbench` (robust-kbench's are alike): a class Model, get_inputs() and get_init_inputs(); an answer
   defines ModelNew.
-- `tritonbench`: functions, a line of '#', and tests that end in `result_gold = ...`; an answer defines the same
-  functions.
+- `tritonbench`: functions, a line of '#', and tests that end in `result_gold = ...`; an answer defines the
+  same functions.
 - `backendbench`: a text of "Operator: aten.relu.default" and "cnt: 1, ((T([4, 8], f32),), {})"; an answer
   defines relu_kernel_impl().
 - `plain`: reference(...) and inputs(); an answer defines the function of the name `function = "..."`, by
@@ -72,9 +72,10 @@ class _Module:
         largest = None
         for node in self._tree.body:
             is_number = isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-            if is_number and type(node.value.value) is int and node.value.value > _SMALLEST:
-                if largest is None or node.value.value > largest.value.value:
-                    largest = node
+            if not is_number or type(node.value.value) is not int or node.value.value <= _SMALLEST:
+                continue
+            if largest is None or node.value.value > largest.value.value:
+                largest = node
         if largest is None:
             return False
         name, before = ast.unparse(largest.targets[0]), largest.value.value
@@ -113,9 +114,11 @@ class Task:
 
     kind = "function"
     rule: tuple | None = None
-    scaled: dict = {}
     name = ""
     is_script = False
+
+    def __init__(self):
+        self.scaled: dict = {}  # constants that were made smaller: (was, is)
 
     def setup(self) -> dict:
         return {"kind": self.kind, "name": self.name, "others": [], "given": [(), {}]}
@@ -209,7 +212,9 @@ class BackendBench(Task):
         return {**super().setup(), "others": self._others}
 
     def _size(self, line: str) -> int:
-        return sum(math.prod(map(int, re.findall(r"\d+", one))) * 4 for one in re.findall(r"T\(\[(.*?)\]", line))
+        return sum(
+            math.prod(map(int, re.findall(r"\d+", one))) * 4 for one in re.findall(r"T\(\[(.*?)\]", line)
+        )
 
     def inputs(self) -> tuple[tuple, dict]:
         given, named = _Arguments().value(ast.parse(self._lines[0], mode="eval").body)
@@ -259,6 +264,7 @@ class TritonBench(Task):
         parts = [part for part in _SEPARATOR.split(text) if part.strip()]
         if len(parts) < 2:
             raise NoTask(f"{path}: nothing stands below its line of '#'")
+        super().__init__()
         self._script, self._path = parts[-1], path
         self._functions = "\n".join(parts[:-1])
         if "result_gold" not in self._script:

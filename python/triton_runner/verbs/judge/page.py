@@ -17,7 +17,9 @@ def page(rows: list[Row], counts: dict) -> str:
     """The page."""
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     body = "".join(_line(row) for row in rows)
-    head = "".join(f"<th>{name}" for name in ("task", "answer", "verdict", "why", "generated", "CPU s", "seed"))
+    head = "".join(
+        f"<th>{name}" for name in ("task", "answer", "verdict", "why", "generated", "CPU s", "seed")
+    )
     return (
         f"<!doctype html><meta charset=utf-8><title>judge</title><style>{_STYLE}</style>"
         f"<p>{len(rows)} trials: {told}<table><tr>{head}{body}</table>\n"
@@ -29,7 +31,7 @@ def _line(row: Row) -> str:
     line = f"line {row.faults[0].line}: " if row.faults and row.faults[0].line else ""
     generated = "" if row.generated is None else row.generated.verdict
     cells = [
-        os.path.basename(row.task), os.path.basename(row.answer), row.label, line + row.why + advice, generated,
-        f"{row.cost.total:.1f}", str(row.seed),
+        os.path.basename(row.task), os.path.basename(row.answer), row.label, line + row.why + advice,
+        generated, f"{row.cost.total:.1f}", str(row.seed),
     ]  # fmt: skip
     return f"<tr class={row.verdict}>" + "".join(f"<td>{html.escape(cell)}" for cell in cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -45,10 +46,8 @@ class Process:
                 os.dup2(null, number)
             for number in map(int, os.listdir("/proc/self/fd")):
                 if number > 2 and number not in keep:
-                    try:
+                    with contextlib.suppress(OSError):  # the list's own
                         os.close(number)
-                    except OSError:
-                        pass  # the list's own
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             main(theirs_read, theirs_write, *arguments)
             status = 0
@@ -98,10 +97,8 @@ class Process:
     def end(self, gently: bool = True) -> None:
         """Ends it. Its status and CPU seconds are known then."""
         if self.status is None and gently:
-            try:
+            with contextlib.suppress(wire.Gone, OSError):
                 self.tell({"say": "end"})
-            except (wire.Gone, OSError):
-                pass
             until = time.monotonic() + 2
             while self.status is None and time.monotonic() < until:
                 self._wait(os.WNOHANG)
@@ -110,10 +107,8 @@ class Process:
             os.kill(self.pid, signal.SIGKILL)
             self._wait(0)
         for pipe in (self._read, self._write):
-            try:
+            with contextlib.suppress(OSError):
                 os.close(pipe)
-            except OSError:
-                pass
 
     @property
     def is_out_of_time(self) -> bool:
@@ -134,7 +129,7 @@ class Process:
 def load() -> None:
     """Loads in this process what all others are forked with."""
     import torch
-    import torch._dynamo  # noqa: F401  (torch loads it for its modes, once a process)
+    import torch._dynamo
     import triton.language  # noqa: F401
 
     from triton_runner._kernel.cases import judge  # noqa: F401

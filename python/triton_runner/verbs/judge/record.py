@@ -39,9 +39,12 @@ class Known:
             metadata = {**compiled.metadata()}
             self.sent.append(
                 {
-                    "name": compiled.name, "level": level, "target": compiled.target,
-                    "text": str(compiled.asm[level]), "metadata": metadata,
-                }  # fmt: skip
+                    "name": compiled.name,
+                    "level": level,
+                    "target": compiled.target,
+                    "text": str(compiled.asm[level]),
+                    "metadata": metadata,
+                }
             )
             self._numbers[id(kernel)] = len(self._numbers)
             self._kept.append(kernel)
@@ -56,7 +59,12 @@ class Recorder(TorchDispatchMode):
     def __init__(self, known: Known):
         super().__init__()
         self.steps, self.parts, self.launches = [], [], 0
-        self._kernels, self._known, self._kept, self._memory = known, known.numbers, known.tensors, known.memory
+        self._kernels, self._known, self._kept, self._memory = (
+            known,
+            known.numbers,
+            known.tensors,
+            known.memory,
+        )
         self._inside = False
 
     def add(self, tensor) -> int:

@@ -1,5 +1,5 @@
-"""The process of the reference: it reads the task, makes inputs, and computes what they should give, once as the
-task does and once in f64. It never sees the answer."""
+"""The process of the reference: it reads the task, makes inputs, and computes what they should give, once as
+the task does and once in f64. It never sees the answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton_runner.verbs.judge import formats, sandbox, wire
 
 # Operators that only make, move or look at memory.
-_MOVES = (
-    "empty empty_like empty_strided new_empty new_empty_strided zeros zeros_like new_zeros ones ones_like new_ones "
-    "full full_like new_full scalar_tensor arange detach alias view _unsafe_view reshape _reshape_alias expand "
-    "permute transpose t unsqueeze squeeze slice select split split_with_sizes unbind narrow as_strided clone "
-    "copy_ _to_copy to contiguous lift_fresh lift cat stack fill_ zero_ unfold diagonal randn rand normal_ uniform_"
-    " randint randperm resize_ _local_scalar_dense repeat flatten chunk chunk_cat constant_pad_nd index_select gather"
-).split()
+_MOVES = {
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros",
+    "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full",
+    "scalar_tensor", "arange", "detach", "alias", "view", "_unsafe_view", "reshape",
+    "_reshape_alias", "expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "slice",
+    "select", "split", "split_with_sizes", "unbind", "narrow", "as_strided", "clone", "copy_",
+    "_to_copy", "to", "contiguous", "lift_fresh", "lift", "cat", "stack", "fill_", "zero_", "unfold",
+    "diagonal", "randn", "rand", "normal_", "uniform_", "randint", "randperm", "resize_",
+    "_local_scalar_dense", "repeat", "flatten", "chunk", "chunk_cat", "constant_pad_nd",
+    "index_select", "gather",
+}  # fmt: skip
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -137,7 +141,7 @@ class Reference:
             given = None if _same(given, changed) and name != "strides" else changed
         elif name in SIZES:
             given = _cut(given, name)
-        if given is None or self._task.is_script and name in (*WAYS, *SIZES):
+        if given is None or (self._task.is_script and name in (*WAYS, *SIZES)):
             return {"say": "none"}, []
         parts: list = []
         text = {"say": "inputs", "given": wire.packed(list(given), parts)}
@@ -173,9 +177,14 @@ class Reference:
                 text["exact"], text["why not exact"] = None, str(error)[:200]
             if not exact:
                 text["operators"] = operators.seen
-                changed = [not torch.equal(a, b) and not _both_nan(a, b) for a, b in zip(before, tensors, strict=True)]
+                changed = [
+                    not torch.equal(a, b) and not _both_nan(a, b)
+                    for a, b in zip(before, tensors, strict=True)
+                ]
                 text["changed"] = changed
-                text["after"] = [wire.packed(t, parts) if c else None for t, c in zip(tensors, changed, strict=True)]
+                text["after"] = [
+                    wire.packed(t, parts) if c else None for t, c in zip(tensors, changed, strict=True)
+                ]
         return text, parts
 
 
@@ -195,7 +204,9 @@ def _same(a, b) -> bool:
     )
 
 
-def main(read: int, write: int, path: str, most: int, chosen: str | None, seconds: float, memory: int) -> None:
+def main(
+    read: int, write: int, path: str, most: int, chosen: str | None, seconds: float, memory: int
+) -> None:
     """Answers questions about a task until its judge has heard enough."""
     sandbox.limits(seconds, memory)
     try:

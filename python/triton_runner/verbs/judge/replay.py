@@ -1,6 +1,6 @@
-"""The broker: does the steps of a call again, from the task's inputs, in a process that the answer cannot reach.
-Operators are torch's own, launches run the text of their kernel in our engine, under checks. What the steps
-give is the only result that a verdict looks at.
+"""The broker: does the steps of a call again, from the task's inputs, in a process that the answer cannot
+reach. Operators are torch's own, launches run the text of their kernel in our engine, under checks. What the
+steps give is the only result that a verdict looks at.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy
 import torch
 
 from triton_runner import _settings
-from triton_runner._artifact.reading import describe
 from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import describe
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
@@ -35,8 +35,8 @@ class Refused(Exception):
 @dataclasses.dataclass
 class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
-    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a seed; strict:
-    numbers that Python read are the same."""
+    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a
+    seed; strict: numbers that Python read are the same."""
 
     fill: int | None = None
     spoil: int = 0
@@ -193,9 +193,8 @@ class Replay:
             value = self._values[of]
             return value if value.dim() else value.view(1)
         if kind == "as":
-            from triton.runtime.jit import TensorWrapper
-
             import triton.language as tl
+            from triton.runtime.jit import TensorWrapper
 
             named = {str(one): one for one in vars(tl).values() if isinstance(one, tl.dtype)}
             return TensorWrapper(self._argument(of[0]), named[of[1]])

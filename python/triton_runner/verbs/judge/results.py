@@ -73,10 +73,10 @@ class Cost:
 class Row:
     """A trial: an answer to a task.
 
-    - `verdict`: one of VERDICTS; `why`: a sentence; `faults`: all that was seen, the one of the verdict first.
+    - `verdict`: one of VERDICTS; `why`: a sentence; `faults`: all of them, that of the verdict first.
     - `generated`: the verdict on generated inputs; None: it was not asked for, or the first is not verified.
-    - `scaled`: constants of the task that were made smaller, [was, is]; `sandboxed`: whether the answer had no
-      files and no network; `seed`: repeats the trial.
+    - `scaled`: constants of the task that were made smaller, [was, is]; `sandboxed`: whether the answer had
+      no files and no network; `seed`: repeats the trial.
     """
 
     version: int
@@ -98,5 +98,7 @@ class Row:
     @property
     def label(self) -> str:
         """The verdict with what restricts it."""
-        more = [word for word, holds in (("scaled", self.scaled), ("unsandboxed", not self.sandboxed)) if holds]
+        more = [
+            word for word, holds in (("scaled", self.scaled), ("unsandboxed", not self.sandboxed)) if holds
+        ]
         return f"{self.verdict} ({', '.join(more)})" if more and self.verdict == "verified" else self.verdict

@@ -55,7 +55,9 @@ def entries(manifest: str) -> list[Entry]:
             task, *rest = line.split()
             words = {"task": task, "answer": rest[0] if rest else None}
         if not isinstance(words.get("task"), str) or not isinstance(words.get("answer"), str):
-            raise fail(f"{manifest}:{number} names no task and answer", "a line is TASK ANSWER, or JSON with both")
+            raise fail(
+                f"{manifest}:{number} names no task and answer", "a line is TASK ANSWER, or JSON with both"
+            )
         paths = [os.path.join(folder, words[name]) for name in ("task", "answer")]
         for path in paths:
             if not os.path.isfile(path):

@@ -1,8 +1,8 @@
 """One trial: an answer to a task, judged in the parent from bytes.
 
-    answer's process     gets inputs, gives steps and its own result        holds no reference, may lie
-    broker               does the steps from the same inputs                holds no reference, holds no answer
-    reference's process  gives inputs, and what they should give            sees no answer
+answer's process     gets inputs, gives steps and its own result        holds no reference, may lie
+broker               does the steps from the same inputs                holds no reference, holds no answer
+reference's process  gives inputs, and what they should give            sees no answer
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Trial:
         was_silent = self._child.is_silent
         self._child.end(gently=False)
         limit = self._options.seconds
-        if self._child.seconds >= limit or self._child.is_out_of_time and self._child.seconds > 0.9 * limit:
+        if self._child.seconds >= limit or (self._child.is_out_of_time and self._child.seconds > 0.9 * limit):
             told = f"it took all of its {limit:g} s of CPU time"
             raise _Stopped(Fault("too_slow", told, "make it do less work, or give more time with --seconds"))
         if was_silent:
@@ -197,9 +197,7 @@ class Trial:
                 if "trap" in (call.replayed or {}):
                     raise _Stopped(call.trap(self._answer))
             raise _Stopped(raised)
-        call.replayed, call.replayed_parts = self._replay(
-            call, seed, checked=True, spoiled=not is_generated
-        )
+        call.replayed, call.replayed_parts = self._replay(call, seed, checked=True, spoiled=not is_generated)
         rule = dataclasses.replace(self._rule, is_tf32=call.is_tf32())
         if call.needs_spread(rule):
             seeds = [1, 2, 3]

@@ -17,9 +17,9 @@ from triton_runner._base.metadata import jsonable
 
 MOST = 1 << 31  # bytes of a message
 _DTYPES = (
-    "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 int16 int8 uint8 uint16 uint32 "
-    "uint64 bool complex64 complex128"
-).split()
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32",
+    "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128",
+)  # fmt: skip
 
 
 class Gone(Exception):

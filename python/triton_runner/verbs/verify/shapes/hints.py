@@ -6,6 +6,7 @@ from triton_runner.verbs.verify.shapes.calling import Calling, Outcome, tensor_s
 from triton_runner.verbs.verify.shapes.cases import Case
 from triton_runner.verbs.verify.shapes.results import Hint
 
+
 def of_usual(calling: Calling, case: Case, outcome: Outcome) -> list[Hint]:
     """The hints that the usual call gives."""
     if outcome.ran is None:

@@ -83,7 +83,8 @@ def verify_shapes(what: str, arguments=(), options: Options | None = None, say=_
     with numpy.errstate(all="ignore"):  # infinities and NaNs are what the calls are about
         judging.all_cases()
         found = judging.smallest()
-    more = [*(Hint(*one) for one in run.names.replaced()), *judging.hints, *hints.without_launch(judging.calls)]
+    replaced = [Hint(*one) for one in run.names.replaced()]
+    more = [*replaced, *judging.hints, *hints.without_launch(judging.calls)]
     more = list({(hint.kind, hint.message): hint for hint in more}.values())
     verdict = judging.verdict(found, more if options.strict else [])
     return Shapes(
