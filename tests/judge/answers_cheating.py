@@ -100,7 +100,7 @@ ANSWERS = [
     ("zeros", "softmax", _of("out = copied(torch.zeros_like(x))\nreturn out")),
     ("zeros for small numbers", "tiny", _of("return copied(torch.zeros_like(x))")),
     ("a constant", "mean_of_softmax", _of(
-        "out = torch.zeros(x.shape[0], device=x.device)\nfor i in range(x.shape[0]):\n    fill[(1,)](out, i, 1 / 96)\nreturn out")),
+        "out = torch.zeros(x.shape[0], device=x.device)\nfor i in range(x.shape[0]):\n    fill[(1,)](out, i, 1 / 93)\nreturn out")),
     ("lower precision", "softmax", _of("return softmax(x.half()).float()")),
     ("a product in f16", "matmul", HEAD + KERNEL + "\ndef reference(a, b):\n    return copied((a.half() @ b.half()).float())\n"),
     ("of another type", "softmax", _of("return softmax(x).half()")),

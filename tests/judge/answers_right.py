@@ -15,7 +15,7 @@ def _task(reference: str, inputs: str, more: str = "") -> str:
     return f"{TASK}{more}def reference({reference}\n\n\ndef inputs():\n    return {inputs}\n"
 
 
-_RAND = "torch.randn(60, 96, device='cuda')"
+_RAND = "torch.randn(61, 93, device='cuda')"
 TASKS = {
     "gelu": _task("x):\n    return torch.nn.functional.gelu(x)", f"({_RAND},)"),
     "add_half": _task("x, y):\n    return x + y", f"({_RAND}.half(), {_RAND}.half())"),
@@ -25,19 +25,19 @@ TASKS = {
     ),
     "layer_norm": _task(
         "x, w, b):\n    return torch.nn.functional.layer_norm(x, x.shape[-1:], w, b)",
-        f"({_RAND}, torch.rand(96, device='cuda'), torch.randn(96, device='cuda'))",
+        f"({_RAND}, torch.rand(93, device='cuda'), torch.randn(93, device='cuda'))",
     ),
     "rms_norm": _task(
         "x, w):\n    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w",
-        f"({_RAND}, torch.rand(96, device='cuda'))",
+        f"({_RAND}, torch.rand(93, device='cuda'))",
     ),
     "matmul": _task(
         "a, b):\n    return a @ b",
-        "(torch.randn(96, 80, device='cuda'), torch.randn(80, 112, device='cuda'))",
+        "(torch.randn(90, 75, device='cuda'), torch.randn(75, 110, device='cuda'))",
     ),
     "matmul_half": _task(
         "a, b):\n    return a @ b",
-        "(torch.randn(96, 80, device='cuda').half(), torch.randn(80, 112, device='cuda').half())",
+        "(torch.randn(90, 75, device='cuda').half(), torch.randn(75, 110, device='cuda').half())",
     ),
     "total": _task("x):\n    return x.sum()", "(torch.rand(5000, device='cuda'),)"),
     "total_int": _task("x):\n    return x.sum()", "(torch.randint(0, 100, (5000,), device='cuda'),)"),
@@ -56,12 +56,12 @@ TASKS = {
     ),
     "cross_entropy": _task(
         "x, t):\n    return torch.nn.functional.cross_entropy(x, t, reduction='none')",
-        f"({_RAND}, torch.randint(0, 96, (60,), device='cuda'))",
+        f"({_RAND}, torch.randint(0, 93, (61,), device='cuda'))",
     ),
     "embedding": _task("w, i):\n    return w[i]", f"({_RAND}, torch.randint(0, 60, (50,), device='cuda'))"),
     "quotient": _task(
         "x, y):\n    return torch.where(y != 0, x / torch.where(y != 0, y, 1), 0)",
-        f"({_RAND}, torch.randint(-2, 3, (60, 96), device='cuda').float())",
+        f"({_RAND}, torch.randint(-2, 3, (61, 93), device='cuda').float())",
     ),
     "quantised": _task(
         "x):\n    return torch.round(x * (127 / x.abs().max())).to(torch.int8)", f"({_RAND},)"

@@ -25,6 +25,7 @@ _KINDS = {
     "out of bounds": "oob", "data race": "race", "uninitialized": "uninit", "division by zero": "zerodiv",
     "overflow": "overflow",
 }  # fmt: skip
+_TF32 = re.compile(r"tt\.dot\b[^\n]*inputPrecision = tf32\b[^\n]*: tensor<[\dx]+xf32")
 _NARROW = re.compile(r"\b(f16|bf16|f8\w+)\b")
 _IN_KERNELS = "compute in kernels, not in Python or NumPy"
 _NUMBER = 16  # bytes that are looked at as numbers
@@ -94,7 +95,7 @@ class Call:
 
     def is_tf32(self) -> bool:
         """Whether a product of its kernels rounds f32 operands to tf32."""
-        return bool(re.search(r"tt\.dot.*inputPrecision = tf32\b", self._texts()))
+        return bool(_TF32.search(self._texts()))
 
     def needs_spread(self, rule) -> bool:
         """Whether rounding may explain what differs: no kernel computes in a narrower type."""

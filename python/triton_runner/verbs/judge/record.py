@@ -11,6 +11,7 @@ launches with the text of their kernel, and memory that came from elsewhere.
 
 from __future__ import annotations
 
+import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -165,6 +166,8 @@ class Recorder(TorchDispatchMode):
             if type(value) not in (torch.Tensor, torch.nn.Parameter):
                 raise TypeError(f"a tensor of the class {type(value).__name__}")
             return {"tensor": self.number(value)}
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
+            return {"tensor": self.number(torch.from_numpy(value))}  # memory that a step may know
         if isinstance(value, (list, tuple)):
             return {"list": [self.result(item) for item in value]}
         if isinstance(value, dict):
@@ -195,19 +198,25 @@ class _seeds:
         self._recorder = recorder
 
     def __enter__(self):
-        self._own = own = torch.random.manual_seed
-        steps = self._recorder.steps
+        names = [(torch, "manual_seed"), (torch.random, "manual_seed")]
+        names += [(torch.cuda, "manual_seed"), (torch.cuda, "manual_seed_all")]
+        self._before = [(owner, name, getattr(owner, name)) for owner, name in names]
+        self._is_inside = False
+        for owner, name, own in self._before:
+            setattr(owner, name, self._noting(own))
 
+    def _noting(self, own):
         def manual_seed(seed):
-            steps.append(["seed", int(seed)])
-            return own(seed)
+            is_inside, self._is_inside = self._is_inside, True
+            try:
+                if not is_inside:
+                    self._recorder.steps.append(["seed", int(seed)])
+                return own(seed)
+            finally:
+                self._is_inside = is_inside
 
-        self._names = [(torch, "manual_seed"), (torch.random, "manual_seed")]
-        self._names += [(torch.cuda, "manual_seed"), (torch.cuda, "manual_seed_all")]
-        self._before = [getattr(owner, name) for owner, name in self._names]
-        for owner, name in self._names:
-            setattr(owner, name, manual_seed)
+        return manual_seed
 
     def __exit__(self, *_):
-        for (owner, name), before in zip(self._names, self._before, strict=True):
-            setattr(owner, name, before)
+        for owner, name, own in self._before:
+            setattr(owner, name, own)

@@ -73,7 +73,8 @@ class Trial:
         if self._options.sandbox == "require" and not self.sandboxed:
             told = "this machine gives no sandbox (user namespaces and Landlock), and --sandbox require is on"
             self.faults.append(Fault("not_judged", told, "judge on a machine with both, or leave it out"))
-        self.faults = _once(self.faults)
+        self.faults = [self._shown(fault) for fault in _once(self.faults)]
+        self.notes = [self._with_path(note) for note in self.notes]
         verdict = self.faults[0].verdict if self.faults else "verified"
         why = self.faults[0].message if self.faults else self._why()
         return Row(
@@ -81,6 +82,13 @@ class Trial:
             list(dict.fromkeys(self.notes)), self.launches, self.kernels, self.seed, self.sandboxed,
             self.scaled, cost, generated,
         )  # fmt: skip
+
+    def _with_path(self, text: str) -> str:
+        """A text that names the answer's own file, and not the copy that ran."""
+        return text.replace(os.path.join(self._folder, answering.FILE), self._answer)
+
+    def _shown(self, fault: Fault) -> Fault:
+        return dataclasses.replace(fault, message=self._with_path(fault.message))
 
     def _why(self) -> str:
         many = f"{self.launches} launch{'es' * (self.launches != 1)} of {', '.join(self.kernels)}"
@@ -91,6 +99,7 @@ class Trial:
     def _start(self, stack) -> None:
         options = self._options
         folders = [stack.enter_context(processes.scratch()) for _ in range(2)]
+        self._folder = folders[0]
         wall = 3 * options.seconds + 60
         make = processes.Process
         self._child = make(
@@ -248,7 +257,8 @@ class Trial:
                 continue
             self.faults.sort(key=lambda fault: RANK.index(fault.verdict))
             state = self.faults[0].verdict if self.faults else "right"
-            cases.append(Case(name, state, self.faults[0].message if self.faults else None))
+            told = self._with_path(self.faults[0].message) if self.faults else None
+            cases.append(Case(name, state, told))
             if self._child.status is not None or self._broker.status is not None:
                 break
         self.faults, self.notes = before
@@ -260,4 +270,4 @@ class Trial:
 def _once(faults: list[Fault]) -> list[Fault]:
     """The faults, that of the verdict first; what two calls show is told once."""
     known = {(fault.verdict, fault.line, fault.check): fault for fault in reversed(faults)}
-    return sorted(known.values(), key=lambda fault: RANK.index(fault.verdict))
+    return sorted(known.values(), key=lambda fault: (RANK.index(fault.verdict), fault.line is None))
