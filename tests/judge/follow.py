@@ -1,5 +1,5 @@
-"""Follows doc/agents.md by a script: judges ten broken kernels as a program that writes kernels would, and finds
-for each what the page promises: a status from its table, and a line or an element, with advice.
+"""Follows doc/agents.md by a script: judges ten broken kernels as a program that writes kernels would, and
+finds for each what the page promises: a status from its table, and a line or an element, with advice.
 `python tests/judge/follow.py`"""
 
 import json
@@ -13,8 +13,8 @@ from answers_planted import TASKS
 
 NAMES = (
     "gelu: mask dropped", "softmax: off by one", "softmax: one row less", "layer_norm: other stride",
-    "total: no atomic update", "total: no ticket", "matmul: last step left out", "cross_entropy: wrong neutral element",
-    "attention: no scale", "transpose: not transposed",
+    "total: no atomic update", "total: no ticket", "matmul: last step left out",
+    "cross_entropy: wrong neutral element", "attention: no scale", "transpose: not transposed",
 )  # fmt: skip
 STATUSES = {1: "wrong", 3: "unsafe"}
 

@@ -1,5 +1,5 @@
-"""Judges all right, cheating and planted answers, and writes the counts: `python tests/judge/run.py [--write]`
-(results/judge.json)."""
+"""Judges all right, cheating and planted answers, and counts the verdicts: `python
+tests/judge/run.py --write` writes results/judge.json."""
 
 import argparse
 import collections
@@ -11,7 +11,6 @@ import tempfile
 import answers_cheating
 import answers_planted
 import answers_right
-
 from triton_runner.verbs.judge import run
 from triton_runner.verbs.judge.trial import Options
 

@@ -13,16 +13,19 @@ import sys
 import threading
 import traceback
 
+import torch
+
+from triton_runner import _settings
+from triton_runner._pipeline.failures import failure_of
+from triton_runner._programs.replaced import Names
 from triton_runner.verbs.judge import sandbox, wire
+from triton_runner.verbs.judge.record import Known, Recorder
 
 FILE = "answer.py"  # the name of an answer in its scratch folder
 
 
 def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
     """Runs an answer until its judge has heard enough."""
-    from triton_runner._programs.replaced import Names  # with torch
-    from triton_runner.verbs.judge.record import Known
-
     is_shut = sandbox.enter(scratch, seconds, memory)
     wire.send(write, {"say": "here", "sandboxed": is_shut})
     task, parts = wire.receive(read)
@@ -46,8 +49,6 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
 
 def _loaded(task: dict, parts: list, scratch: str):
     """Returns what a call of the answer calls: function(*args, **kwargs)."""
-    import torch
-
     path = os.path.join(scratch, FILE)
     with open(path, "w") as file:
         file.write(task["source"])
@@ -86,11 +87,6 @@ class _Script:
 
 def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
     """Does a call and returns its steps, its result, and the bytes of both."""
-    import torch
-
-    from triton_runner import _settings
-    from triton_runner.verbs.judge.record import Recorder
-
     recorder, inputs = Recorder(known), []
 
     def tensor(text, parts):
@@ -123,8 +119,6 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
 
 def _plain(value):
     """What a call gave, with tensors whose bytes can be taken."""
-    import torch
-
     if isinstance(value, torch.Tensor):
         return value.detach()
     if isinstance(value, (list, tuple)):
@@ -138,8 +132,6 @@ def _cpu_seconds() -> float:
 
 def _told(error: BaseException) -> dict:
     """The error of an answer, with its line."""
-    from triton_runner._pipeline.failures import failure_of
-
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == FILE]
     failure = failure_of(error)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import resource
 import signal
 import sys
 import tempfile
 import time
 
+from triton_runner._pretend import running
 from triton_runner.verbs.judge import wire
 
 _DIE_WITH_PARENT = 1
@@ -129,12 +129,8 @@ class Process:
 def load() -> None:
     """Loads in this process what all others are forked with."""
     import torch
-    import torch._dynamo
+    import torch._dynamo  # torch loads it for its modes, once a process
     import triton.language  # noqa: F401
-
-    from triton_runner._kernel.cases import judge  # noqa: F401
-    from triton_runner._pretend import running
-    from triton_runner.verbs.judge import record, reference, replay  # noqa: F401
 
     os.environ["TRITON_RUNNER_DEVICE"] = "cpu"
     torch.set_num_threads(1)
@@ -144,8 +140,3 @@ def load() -> None:
 def scratch() -> tempfile.TemporaryDirectory:
     """A folder that a process may write to."""
     return tempfile.TemporaryDirectory(prefix="triton-runner-judge-", ignore_cleanup_errors=True)
-
-
-def own_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime

@@ -20,7 +20,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.judge import Judging
 from triton_runner._memory.arguments import Arguments
-from triton_runner.verbs.judge import wire
+from triton_runner.verbs.judge import sandbox, wire
 
 CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
 _MOST_CHECKED = 40  # launches of a call that differ
@@ -293,8 +293,6 @@ def _is_copied(array: numpy.ndarray, source: numpy.ndarray) -> bool:
 
 def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
     """Does the steps of calls until its judge has heard enough."""
-    from triton_runner.verbs.judge import sandbox
-
     sandbox.enter(scratch, seconds, memory)
     broker = Broker()
     while True:
