@@ -1,6 +1,6 @@
 """Judges right, cheating and planted answers, and keeps the counts in results/judge.json:
-`python tests/judge/run.py [right cheating planted] [--first N] [--jobs N]`. Exit status 1: an answer that cheats
-was verified, or a right one called wrong."""
+`python tests/judge/run.py [right cheating planted] [--first N] [--jobs N]`. Exit status 1: an answer that
+cheats was verified, or a right one called wrong."""
 
 import argparse
 import collections
@@ -12,12 +12,11 @@ import tempfile
 import answers_cheating
 import answers_planted
 import answers_right
-
 from triton_runner.verbs.judge import run
 from triton_runner.verbs.judge.trial import Options
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from suite import results  # noqa: E402
+from suite import results
 
 SETS = {"right": answers_right, "cheating": answers_cheating, "planted": answers_planted}
 WHAT = {
