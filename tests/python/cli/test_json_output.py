@@ -52,6 +52,7 @@ USES = {
     "bundle": ("--kernel", "double", "--no-passes", "-o", "x.trcase", "program.py"),
     "verify": ("program.py",),
     "configs": ("program.py",),
+    "judge": (str(ROOT / "examples/guide/judge_task.py"), str(ROOT / "examples/guide/judge_answer.py")),
     "lockstep": ("--levels", "ttgir,ptx", "x.trcase"),
     "map": (IR,),
     "report": ("-o", "out.html", "program.py"),

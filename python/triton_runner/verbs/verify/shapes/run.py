@@ -20,6 +20,7 @@ from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._kernel.cases import fingerprint
 from triton_runner._kernel.cases.results import NO_FAULT
 from triton_runner._pretend import running
+from triton_runner._programs.replaced import Names
 from triton_runner.verbs.verify.shapes import declared, hints
 from triton_runner.verbs.verify.shapes.calling import Calling, Outcome
 from triton_runner.verbs.verify.shapes.calls import Recorder
@@ -82,7 +83,8 @@ def verify_shapes(what: str, arguments=(), options: Options | None = None, say=_
     with numpy.errstate(all="ignore"):  # infinities and NaNs are what the calls are about
         judging.all_cases()
         found = judging.smallest()
-    more = [*run.names.replaced(), *judging.hints, *hints.without_launch(judging.calls)]
+    replaced = [Hint(*one) for one in run.names.replaced()]
+    more = [*replaced, *judging.hints, *hints.without_launch(judging.calls)]
     more = list({(hint.kind, hint.message): hint for hint in more}.values())
     verdict = judging.verdict(found, more if options.strict else [])
     return Shapes(
@@ -121,7 +123,7 @@ class _Program:
         self.program = options.calls or file
         say(f"running {self.program}")
         running.prepare(options.pretend_cuda)
-        self.names = hints.Names()
+        self.names = Names()
         _seed(options.seed)
         with Recorder(file, name) as recorder, tuned(0):
             if options.calls and os.path.basename(options.calls).startswith("test_"):

@@ -1,0 +1,1 @@
+"""triton-runner judge: whether a kernel that somebody or something wrote answers a task."""

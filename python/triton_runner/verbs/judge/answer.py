@@ -1,0 +1,140 @@
+"""The process of an answer. It gets the answer's text and inputs, and gives back what a call did, step by
+step (record.py). It holds no reference, no expected value and nothing that compares; whatever it says,
+another process does the steps again, and a third one compares.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import resource
+import sys
+import threading
+import traceback
+
+import torch
+
+from triton_runner import _settings
+from triton_runner._pipeline.failures import failure_of
+from triton_runner._programs.replaced import Names
+from triton_runner.verbs.judge import sandbox, wire
+from triton_runner.verbs.judge.record import Known, Recorder
+
+FILE = "answer.py"  # the name of an answer in its scratch folder
+
+
+def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
+    """Runs an answer until its judge has heard enough."""
+    is_shut = sandbox.enter(scratch, seconds, memory)
+    wire.send(write, {"say": "here", "sandboxed": is_shut})
+    task, parts = wire.receive(read)
+    names = Names()
+    try:
+        function = _loaded(task, parts, scratch)
+    except BaseException as error:
+        wire.send(write, {"say": "error", **_told(error)})
+        return
+    wire.send(write, {"say": "ready"})
+    known = Known()
+    while True:
+        call, parts = wire.receive(read)
+        if call["say"] == "end":
+            return
+        text, out = _called(function, call, parts, known)
+        text["replaced"] = [text for _, text in names.replaced()]
+        text["threads"] = threading.active_count() - 1
+        wire.send(write, text, out)
+
+
+def _loaded(task: dict, parts: list, scratch: str):
+    """Returns what a call of the answer calls: function(*args, **kwargs)."""
+    path = os.path.join(scratch, FILE)
+    with open(path, "w") as file:
+        file.write(task["source"])
+    torch.manual_seed(task["seed"])
+    spec = importlib.util.spec_from_file_location("answer", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["answer"] = module
+    spec.loader.exec_module(module)
+    if task["kind"] == "module":
+        given, named = wire.unpacked(task["given"], parts)
+        torch.manual_seed(task["seed"])
+        made = getattr(module, task["name"])(*given, **named)
+        return made.cuda() if isinstance(made, torch.nn.Module) else made
+    if task["kind"] == "script":
+        return _Script(module, task["script"], scratch)
+    function = getattr(module, task["name"], None)
+    if function is None:
+        function = next((getattr(module, name) for name in task["others"] if hasattr(module, name)), None)
+    if function is None:
+        raise NameError(f"the answer defines no {task['name']}()")
+    return function
+
+
+class _Script:
+    """The tests of a task of TritonBench, which call the answer's functions and keep what they gave."""
+
+    def __init__(self, module, text: str, scratch: str):
+        self._module = module
+        self._code = compile(text, os.path.join(scratch, "tests.py"), "exec")
+
+    def __call__(self):
+        names = dict(vars(self._module))
+        exec(self._code, names)
+        return names["result_gold"]
+
+
+def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
+    """Does a call and returns its steps, its result, and the bytes of both."""
+    recorder, inputs = Recorder(known), []
+
+    def tensor(text, parts):
+        made = wire.made(text, parts).requires_grad_(bool(text.get("grad")))
+        inputs.append(recorder.add(made))
+        return made
+
+    given, named = wire.unpacked(call["given"], parts, tensor)
+    before, told, result, out = _cpu_seconds(), {}, None, []
+    torch.manual_seed(call["seed"])
+    try:
+        with _settings.using(device="cpu", threads=1), torch.set_grad_enabled(call["grad"]):
+            with recorder.recording():
+                value = function(*given, **named)
+                if inspect.isgenerator(value):
+                    value = list(value)
+                result = recorder.result(value)
+            seen = wire.packed(_plain(value), out)
+    except BaseException as error:  # whatever it raises, SystemExit too, is what it did
+        told, seen = _told(error), None
+        if isinstance(error, TypeError) and "of the class" in str(error):
+            told["class"] = str(error)
+    count = len(out)
+    text = {
+        "say": "called", "steps": recorder.steps, "result": result, "seen": seen, "inputs": inputs,
+        "kernels": known.sent, "seconds": _cpu_seconds() - before, "seen_parts": count, **told,
+    }  # fmt: skip
+    return text, [*out, *recorder.parts]
+
+
+def _plain(value):
+    """What a call gave, with tensors whose bytes can be taken."""
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(item) for item in value) if type(value) in (list, tuple) else [*value]
+    return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _cpu_seconds() -> float:
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _told(error: BaseException) -> dict:
+    """The error of an answer, with its line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == FILE]
+    failure = failure_of(error)
+    line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
+    message = str(error) or ""
+    return {"error": type(error).__name__, "message": message[:2000], "line": line or 0}

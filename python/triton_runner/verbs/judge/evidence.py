@@ -1,0 +1,358 @@
+"""The evidence of one call of an answer: what its process said, what its steps gave in the broker, and what
+the reference gives; and the faults that follow."""
+
+from __future__ import annotations
+
+import re
+
+import numpy
+
+from triton_runner._memory.difference import plain
+from triton_runner._memory.files import numpy_named
+from triton_runner.verbs.judge import compared
+from triton_runner.verbs.judge.reference import is_move
+from triton_runner.verbs.judge.results import Fault
+
+_ADVICE = {
+    "oob": "mask the access with the size of the tensor",
+    "race": "write disjoint elements, or use an atomic update",
+    "uninit": "write every element before it is read, or begin with zeros",
+    "zerodiv": "divide by a number that is not zero where the mask is off too",
+    "overflow": "compute the offset in 64 bits: cast one factor to tl.int64",
+    "order": "write disjoint elements, or use an atomic update",
+}
+_KINDS = {
+    "out of bounds": "oob", "data race": "race", "uninitialized": "uninit", "division by zero": "zerodiv",
+    "overflow": "overflow",
+}  # fmt: skip
+_TF32 = re.compile(r"tt\.dot\b[^\n]*inputPrecision = tf32\b[^\n]*: tensor<[\dx]+xf32")
+_NARROW = re.compile(r"\b(f16|bf16|f8\w+)\b")
+_IN_KERNELS = "compute in kernels, not in Python or NumPy"
+_NUMBER = 16  # bytes that are looked at as numbers
+_WIDE = ("float32", "float64")
+
+
+def advice_of(text: str) -> str:
+    """The clause that says what to do about a fault of a kernel."""
+    check = next((check for kind, check in _KINDS.items() if kind in text), None)
+    return _ADVICE.get(check, "mend the line")
+
+
+class Call:
+    """A call. said, parts: of the answer's process; wanted: of the reference; replayed: of the broker."""
+
+    def __init__(self, name, said, parts, wanted, wanted_parts, given, given_parts):
+        self.name, self.said, self.parts = name, said, parts
+        self.wanted, self.wanted_parts = wanted, wanted_parts
+        self.given, self.given_parts = given, given_parts
+        self.replayed, self.replayed_parts, self._spread = None, [], {}
+
+    def is_well_formed(self) -> bool:
+        """Whether a message of the answer's process has the form of a call."""
+        kinds = {"steps": list, "kernels": list, "inputs": list, "seen_parts": int, "replaced": list}
+        return all(isinstance(self.said.get(name), kind) for name, kind in kinds.items()) and all(
+            isinstance(step, list) and step and step[0] in ("op", "launch", "view", "bytes", "item", "seed")
+            for step in self.said["steps"]
+        )
+
+    # --- results
+
+    def _of_broker(self, name: str) -> dict | None:
+        text = (self.replayed or {}).get(name)
+        return None if text is None else compared.arrays(text, self.replayed_parts)
+
+    @property
+    def own(self) -> dict:
+        return compared.arrays(self.wanted["own"], self.wanted_parts)
+
+    @property
+    def exact(self) -> dict:
+        return compared.arrays(self.wanted.get("exact"), self.wanted_parts)
+
+    @property
+    def seen(self) -> dict:
+        """The result as the answer's own process gave it."""
+        try:
+            seen = compared.arrays(self.said.get("seen"), self.parts)
+            return seen if compared.has_form(seen, self.own) else {}
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+            return {}
+
+    @property
+    def result(self) -> dict:
+        """The result as its steps give it in the broker."""
+        return self._of_broker("plain") or {}
+
+    @property
+    def launches(self) -> int:
+        return sum(step[0] == "launch" for step in self.said["steps"])
+
+    def kernel_names(self) -> list[str]:
+        return [str(it.get("name")) for it in self.said["kernels"]]
+
+    def _texts(self) -> str:
+        return "\n".join(str(it.get("text")) for it in self.said["kernels"])
+
+    def is_tf32(self) -> bool:
+        """Whether a product of its kernels rounds f32 operands to tf32."""
+        return bool(_TF32.search(self._texts()))
+
+    def needs_spread(self, rule) -> bool:
+        """Whether rounding may explain what differs: no kernel computes in a narrower type."""
+        if "plain" not in (self.replayed or {}):
+            return False
+        wrong = compared.compare(self.result, self.own, self.exact, rule)
+        is_f32 = all(str(getattr(one, "dtype", "float32")) in _WIDE for one in self.own.values())
+        if wrong is None or wrong.far > 1000 or wrong.is_own_rule:
+            return False
+        return not (is_f32 and self._narrows())
+
+    def _narrows(self) -> bool:
+        given = str(self.given["given"])
+        return bool(_NARROW.search(self._texts())) and "float16" not in given and "float8" not in given
+
+    def add_spread(self, rule, replayed, parts, seeds) -> None:
+        """Learns how far other roundings move the result."""
+        if replayed.get("say") != "replayed":
+            return
+        others = [compared.arrays(replayed.get(f"perturb {seed}"), parts) for seed in seeds]
+        rule.spread = compared.spread(self.result, others)
+
+    # --- faults
+
+    def trap(self, file: str) -> Fault:
+        trap = self.replayed["trap"]
+        first = trap["message"].splitlines()[0]
+        return Fault(
+            "unsafe", first, advice_of(first), self.name, trap["line"] or None, kernel=trap["kernel"]
+        )
+
+    def _findings(self) -> list[Fault]:
+        found = []
+        for one in self.replayed["findings"]:
+            if one["severity"] == "fault":
+                advice = _ADVICE.get(one["check"]) or advice_of(one["text"])
+                line, element = one.get("line") or None, one.get("element")
+                text = one["text"].splitlines()[0]
+                found.append(Fault("unsafe", text, advice, self.name, line, element, check=one["check"]))
+        return found
+
+    def notes(self) -> list[str]:
+        """What is no fault and may be of interest."""
+        found = []
+        for one in (self.replayed or {}).get("findings", []):
+            if one["severity"] == "warning":
+                why = f": {one['why']}" if one.get("why") else ""
+                found.append(
+                    f"{one['check']}, line {one.get('line')}: {one['text'].splitlines()[0]}{why}"[:400]
+                )
+        return found
+
+    def _fault(self, verdict: str, message: str, advice: str, **more) -> Fault:
+        return Fault(verdict, message, advice, self.name, **more)
+
+    def faults(self, rule) -> list[Fault]:
+        """All that is wrong with the call by itself."""
+        found = [
+            self._fault("tampered", f"{text}", "leave what measures and compares as it is")
+            for text in map(str, self.said["replaced"])
+        ]
+        if self.replayed["say"] == "refused":
+            advice = "use operators of torch and kernels of Triton alone"
+            return [*found, self._fault("not_judged", self.replayed["why"], advice)]
+        if "trap" in self.replayed:
+            return [*found, self.trap("")]
+        found += self._findings()
+        found += self._unwritten()
+        wrong = compared.compare(self.result, self.own, self.exact, rule)
+        if wrong is not None:
+            there = {"element": wrong.element} if wrong.element else {}
+            if self.seen and compared.compare(self.seen, self.own, self.exact, rule) is None and not found:
+                told = "it returns what its launches and operators do not give from its inputs"
+                advice = "compute the result with kernels, in the call"
+                return [*found, self._fault("tampered", told, advice)]
+            advice = "compare the values at that element with the task's"
+            return [*found, self._fault("wrong", wrong.message, advice, **there)]
+        if compared.compare(self.seen, self.own, self.exact, rule) is not None and not found:
+            told = "the bytes that it returned are not those that its launches and operators give"
+            advice = "finish all work before the call returns, and change nothing outside of kernels"
+            found.append(self._fault("tampered", told, advice))
+        found += self._changed_inputs()
+        found += self._without_kernels(rule)
+        return found
+
+    def _unwritten(self) -> list[Fault]:
+        other = self._of_broker("other fill")
+        if (
+            other is None
+            or not compared.has_form(other, self.own)
+            or not (count := compared.differing(self.result, other))
+        ):
+            return []
+        told = f"{count} elements of the result depend on memory that nothing wrote"
+        return [self._fault("unsafe", told, _ADVICE["uninit"], check="uninit")]
+
+    def _changed_inputs(self) -> list[Fault]:
+        before = compared.arrays(self.given["given"], self.given_parts)
+        before = [value for value in before.values() if hasattr(value, "dtype")]
+        after = [
+            value
+            for text in self.replayed["inputs"]
+            for value in compared.arrays(text, self.replayed_parts).values()
+        ]
+        for number, (x, y) in enumerate(zip(before, after, strict=True)):
+            may_change = number < len(self.wanted["changed"]) and self.wanted["changed"][number]
+            if not may_change and x.tobytes() != y.tobytes():
+                advice = "write to memory of its own: the task does not change its inputs"
+                return [self._fault("tampered", f"it changes input {number}", advice)]
+        return []
+
+    def _without_kernels(self, rule) -> list[Fault]:
+        if not any(step[0] == "launch" for step in self.said["steps"]):
+            told = "it gives the right result and launches no kernel"
+            return [self._fault("no_kernel", told, "compute the result in a Triton kernel")]
+        spoiled = [self.replayed.get(f"spoiled {number}", 0) for number in (1, 2)]
+        if 0 in spoiled:
+            return []  # of a call that was not looked at so
+        results = [self._of_broker(f"spoiled {number}") for number in (1, 2)]
+        others = [one for one in results if one is not None]
+        if len(others) == 2 and all(
+            compared.compare(one, self.own, self.exact, rule) is None for one in others
+        ):
+            told = "its result is right whatever its kernels leave in their results"
+            return [self._fault("idle", told, "return what the kernels compute")]
+        theirs = [
+            [step[1].removeprefix("aten::").rstrip("_"), None]
+            for step in self.said["steps"]
+            if step[0] == "op"
+        ]
+        theirs = [name for name, _ in theirs if not is_move(name)]
+        wanted = [name for name, _ in self.wanted["operators"]]
+        copies = self.replayed["copies"]
+        if wanted and copies and all(copies):
+            told = "its kernels only copy what torch has computed"
+            return [self._fault("idle", told, "compute the result in the kernels")]
+        if wanted and all(theirs.count(name) >= wanted.count(name) for name in wanted):
+            told = f"torch computes all of the task in it: {', '.join(dict.fromkeys(wanted))}"
+            return [self._fault("idle", told[:300], "compute the result in the kernels")]
+        return []
+
+    # --- what a trial compares between calls
+
+    def bytes_of_others(self) -> list[tuple]:
+        """The memory that no step has made: (type, shape, bytes)."""
+        base = self.said["seen_parts"]
+        steps = [step[2] for step in self.said["steps"] if step[0] == "bytes"]
+        return [(one["dtype"], tuple(one["shape"]), self.parts[base + one["part"]]) for one in steps]
+
+    def small_numbers(self) -> list:
+        """The numbers in tensors so small that Python may have made them of numbers that it read."""
+        small = [one for one in self.bytes_of_others() if len(one[2]) <= _NUMBER]
+        arrays = (numpy.frombuffer(data, numpy_named(dtype)) for dtype, _, data in small)
+        return [plain(number) for one in arrays for number in one]
+
+    def is_like(self, other: Call) -> bool:
+        """Whether another call did the same steps, numbers aside."""
+        return [name for name, _ in self.skeleton()] == [name for name, _ in other.skeleton()]
+
+    def skeleton(self) -> list[tuple]:
+        """The steps without the numbers of tensors: what is done, and the numbers in it."""
+        found = []
+        for step in self.said["steps"]:
+            if step[0] == "op":
+                found.append((step[1], _numbers([step[3], step[4]])))
+            elif step[0] == "launch":
+                found.append((f"launch {step[1]}", _numbers([step[2], step[3]])))
+            elif step[0] == "view":
+                found.append(("view", _numbers(step[3:])))
+            elif step[0] == "seed":
+                found.append(("seed", [step[1]]))
+        if self.said.get("result") is not None:
+            found.append(("result", _numbers(self.said["result"])))
+        return found
+
+
+def _numbers(value) -> list:
+    """The numbers and texts of a part of a step, but for those of tensors."""
+    if isinstance(value, dict):
+        if [*value] in (["t"], ["tensor"]):
+            return []
+        return [number for key in value for number in _numbers(value[key])]
+    if isinstance(value, list):
+        return [number for item in value for number in _numbers(item)]
+    return [value]
+
+
+def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
+    """What is wrong with two calls with different inputs of the same form. is_last: no other call follows
+    that could be like the second one."""
+    if again is None or "plain" not in (own.replayed or {}) or "plain" not in (again.replayed or {}):
+        return []
+    is_same_wanted = compared.same(own.own, again.own)
+    advice = "compute the result from the inputs of the call, each time"
+    found = []
+    if not is_same_wanted and own.seen and compared.same(own.seen, again.seen):
+        told = "for other inputs it gives the same bytes again"
+        return [Fault("cached", told, advice, "again")]
+    if is_same_wanted and compared.same(own.result, again.result) and not _moves(own):
+        told = "the reference gives the same for other inputs: the task cannot tell a kernel from a constant"
+        found.append(Fault("not_judged", told, "choose another task", "again"))
+    before = set(own.bytes_of_others())
+    for dtype, shape, data in again.bytes_of_others():
+        if (dtype, shape, data) not in before:
+            if len(data) <= _NUMBER:
+                continue
+            told = f"{len(data)} bytes come from no kernel and no operator, and change with the inputs"
+            return [*found, Fault("tampered", told, _IN_KERNELS, "again")]
+    return [*found, *_numbers_between(own, again, is_last)]
+
+
+def _moves(call: Call) -> bool:
+    return not call.wanted["operators"]
+
+
+def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
+    """Numbers that Python put into steps: they may follow from numbers that it read, and from sizes."""
+    x, y = own.skeleton(), again.skeleton()
+    size = sum(one.nbytes for one in again.own.values() if hasattr(one, "nbytes"))
+    if not own.is_like(again):
+        if not is_last or (again.replayed["items"] and len(y) * 16 <= size):
+            return []  # such steps are too few to carry the result
+        told = "what it does depends on the values of its inputs in a way that was not followed"
+        return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
+    pairs = list(zip(own.replayed["items"], again.replayed["items"], strict=False))
+    for (name, before), (_, now) in zip(x, y, strict=True):
+        if len(before) != len(now):
+            told = f"{name} is given {len(now)} numbers for other inputs and not {len(before)}"
+            return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
+        for a, b in zip(before, now, strict=True):
+            if not _follows(a, b, pairs):
+                told = (
+                    f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
+                )
+                advice = "pass sizes and numbers that were read from tensors (.item())"
+                return [Fault("not_judged", told, advice, "again")]
+    values = [call.small_numbers() for call in (own, again)]
+    if len(values[0]) != len(values[1]) or not all(
+        _follows(a, b, pairs) for a, b in zip(*values, strict=True)
+    ):
+        told = "a number of its own comes from no kernel and no operator, and changes with the inputs"
+        return [Fault("tampered" if not pairs else "not_judged", told, _IN_KERNELS, "again")]
+    return []
+
+
+def _follows(a, b, pairs) -> bool:
+    """Whether two numbers follow in one way from what was read in the two calls: equal, or in proportion."""
+    if a == b or (a != a and b != b):
+        return True
+    for x, y in pairs:
+        if (a, b) == (x, y):
+            return True
+        if not all(isinstance(one, (int, float)) for one in (a, b, x, y)):
+            continue
+        near = lambda p, q: abs(p - q) <= 1e-6 * max(abs(p), abs(q))  # noqa: E731
+        if x and y and (near(a / x, b / y) or near(a * x, b * y)):
+            return True
+        if isinstance(b, int) and any(-(-x // n) == a and -(-y // n) == b for n in (2**k for k in range(14))):
+            return True
+    return False

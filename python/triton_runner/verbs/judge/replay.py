@@ -1,0 +1,364 @@
+"""The broker: does the steps of a call again, from the task's inputs, in a process that the answer cannot
+reach. Operators are torch's own, launches run the text of their kernel in our engine, under checks. What the
+steps give is the only result that a verdict looks at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+
+import numpy
+import torch
+
+from triton_runner import _settings
+from triton_runner._artifact.executable import executable
+from triton_runner._artifact.reading import describe
+from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._base.errors import DiagnosticError, KernelTrap
+from triton_runner._base.typed import as_json
+from triton_runner._kernel.cases.judge import Judging
+from triton_runner._memory.arguments import Arguments
+from triton_runner.verbs.judge import sandbox, wire
+
+CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
+_MOST_CHECKED = 40  # launches of a call that differ
+_EMPTY = re.compile(r"aten::(new_)?empty(_like|_strided|_permuted)?$|aten::resize_?$")
+_REFUSED = re.compile(r"from_file|set_data|_pin_memory|record_stream|_cuda|_mkldnn_to")
+
+
+class Refused(Exception):
+    """A step that the broker does not take: it is not judged."""
+
+
+@dataclasses.dataclass
+class Way:
+    """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
+    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a
+    seed; strict: numbers that Python read are the same."""
+
+    fill: int | None = None
+    spoil: int = 0
+    checked: bool = False
+    perturb: int | None = None
+    strict: bool = False
+
+
+@dataclasses.dataclass
+class Asked:
+    """A call that is to be done again: its steps, and the inputs that the task has for it."""
+
+    call: dict
+    parts: list
+    given: dict
+    given_parts: list
+    seed: int
+
+
+class Kernels:
+    """The kernels that an answer's process has sent, ready to run."""
+
+    def __init__(self, sent: list):
+        self._sent, self._made = sent, {}
+
+    def __getitem__(self, number: int):
+        if number not in self._made:
+            it = self._sent[number]
+            metadata = json.dumps(it["metadata"])
+            artifact = describe(it["level"], it["text"], "", it["name"], metadata)
+            self._made[number] = it, artifact
+        return self._made[number]
+
+    def text(self, number: int) -> str:
+        return self._sent[number]["text"]
+
+    def launch(self, number: int, grid: tuple, named: list) -> Relaunch:
+        """The launch as an object that runs more than once."""
+        it, artifact = self[number]
+        texts = {it["level"]: it["text"]}
+        launch = Relaunch(
+            it["name"], it["target"], texts, lambda: it["metadata"], it["level"], grid, Arguments(named)
+        )
+        launch._known[it["level"]] = artifact
+        return launch
+
+
+class Replay:
+    """The steps of one call, done in one way."""
+
+    def __init__(self, asked: Asked, kernels: Kernels, way: Way, values: dict, seen: dict):
+        self._call, self._parts, self._kernels, self._way = asked.call, asked.parts, kernels, way
+        self._asked, self._values = asked, values  # of all calls so far
+        self.inputs: list = []
+        self.seen = seen  # launches that were checked: by what makes them different
+        self.findings, self.copies, self.items, self.trap = [], [], [], None
+        self._written: set = set()
+
+    def run(self) -> Replay:
+        """Does all steps."""
+
+        def tensor(text, parts):
+            self.inputs.append(wire.made(text, parts))
+            return self.inputs[-1]
+
+        wire.unpacked(self._asked.given, self._asked.given_parts, tensor)
+        self._values |= dict(zip(self._call["inputs"], self.inputs, strict=True))
+        torch.manual_seed(self._asked.seed)
+        with torch.no_grad(), _settings.using(device="cpu", threads=1):
+            for number, step in enumerate(self._call["steps"]):
+                try:
+                    getattr(self, f"_{step[0]}")(*step[1:])
+                except Refused:
+                    raise
+                except KernelTrap as trap:
+                    self.trap = trap
+                    return self
+                except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+                    raise Refused(f"step {number} ({step[0]} {step[1]}): {error}"[:300]) from error
+        return self
+
+    def result(self, text=None):
+        """What the call gives, with the tensors that the steps have made."""
+        ((kind, of),) = (self._call["result"] if text is None else text).items()
+        if kind == "tensor":
+            return self._values[of]
+        if kind == "list":
+            return [self.result(item) for item in of]
+        return {k: self.result(v) for k, v in of} if kind == "dict" else of
+
+    # --- steps
+
+    def _seed(self, seed: int) -> None:
+        torch.manual_seed(seed)
+
+    def _bytes(self, number: int, text: dict) -> None:
+        self._values[number] = wire.made(text, self._parts)
+
+    def _view(self, number, of, dtype, shape, strides, offset) -> None:
+        empty = torch.empty(0, dtype=wire.dtype_of(dtype))
+        storage = self._values[of].untyped_storage()
+        self._values[number] = empty.set_(storage, offset, shape, strides)
+
+    def _value(self, value):
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        ((kind, of),) = value.items()
+        if kind == "t":
+            return self._values[of]
+        if kind == "dtype":
+            return wire.dtype_of(of)
+        if kind == "device":
+            return torch.device("cpu")
+        if kind == "torch":
+            return getattr(torch, of)
+        if kind == "complex":
+            return complex(*of)
+        raise Refused(f"an operator is given a value of the class {of}")
+
+    def _operator(self, name: str, overload: str):
+        space, _, short = name.partition("::")
+        if space not in ("aten", "prims") or _REFUSED.search(short) or not re.fullmatch(r"\w+", short):
+            raise Refused(f"the operator {name} is not one of torch's own that can be done again")
+        return getattr(getattr(getattr(torch.ops, space), short), overload or "default")
+
+    def _op(self, name, overload, words, named, results) -> None:
+        function = self._operator(name, overload)
+        named = {key: value for key, value in named.items() if key != "pin_memory"}
+        named = {key: self._value(value) for key, value in named.items()}
+        out = function(*map(self._value, words), **named)
+        made = out if isinstance(out, (list, tuple)) else [out]
+        if self._way.fill is not None and _EMPTY.match(name):  # torch's memory holds anything
+            for tensor in made:
+                _filled(tensor, self._way.fill)
+        for number, tensor in zip(results, made, strict=True):
+            if number is not None and number not in self._values:
+                self._values[number] = tensor
+
+    def _item(self, name, overload, words, seen) -> None:
+        out = self._operator(name, overload)(*map(self._value, words))
+        same = out == seen or (out != out and seen != seen)
+        if isinstance(out, (bool, int, float)):
+            self.items.append(out)
+        if not same and self._way.strict:
+            raise Refused(f"it read the number {seen!r} where its steps give {out!r}")
+
+    def _argument(self, value):
+        if not isinstance(value, dict):
+            return value
+        ((kind, of),) = value.items()
+        if kind == "t":
+            value = self._values[of]
+            return value if value.dim() else value.view(1)
+        if kind == "as":
+            import triton.language as tl
+            from triton.runtime.jit import TensorWrapper
+
+            named = {str(one): one for one in vars(tl).values() if isinstance(one, tl.dtype)}
+            return TensorWrapper(self._argument(of[0]), named[of[1]])
+        if kind == "descriptor":
+            from triton.tools.tensor_descriptor import TensorDescriptor
+
+            base, shape, strides, block, padding = of
+            return TensorDescriptor(self._argument(base), shape, strides, block, padding)
+        raise Refused(f"a launch is given a value of the class {of}")
+
+    def _launch(self, number, grid, named) -> None:
+        if 0 in grid:
+            return
+        named = [(name, self._argument(value)) for name, value in named]
+        if "tt.int_to_ptr" in self._kernels.text(number):
+            raise Refused("a kernel makes pointers of numbers: whose memory they mean is not followed")
+        launch = self._kernels.launch(number, tuple(grid), named)
+        if self._way.checked:
+            self._check(launch, number)
+        blocks = launch.arguments.taken() if self._way.spoil or self._way.checked else None
+        with _settings.using(**({} if self._way.perturb is None else {"perturb": self._way.perturb})):
+            executable(launch.artifact(launch.entry)).launch(launch.grid, named)
+        if blocks is not None:
+            self._after(launch, blocks)
+
+    def _check(self, launch: Relaunch, number: int) -> None:
+        views = launch.arguments.views.items()
+        shapes = tuple((name, view.block, view.offset, view.shape, view.strides) for name, view in views)
+        numbers = [value for _, value in launch.arguments.named if isinstance(value, (bool, int))]
+        key = (number, launch.grid, shapes, tuple(numbers))
+        if key in self.seen or len(self.seen) >= _MOST_CHECKED:
+            return
+        judging = Judging(launch, CHECKS, levels=(launch.entry,))
+        try:
+            judging.each_level()
+            judging.other_orders()
+            judging.all_checks()
+        except DiagnosticError as error:
+            raise Refused(f"kernel {launch.name}: {error.sentence}") from error
+        self.seen[key] = judged = judging.judged(0.0)
+        self.findings += [as_json(finding) for finding in judged.findings]
+        for other in judged.not_run:
+            raise Refused(f"kernel {launch.name} cannot be run: {other.why}"[:300])
+
+    def _after(self, launch: Relaunch, before: list) -> None:
+        """Looks at what a launch has written, and spoils it."""
+        now = launch.arguments.live()
+        changed = {i for i, (a, b) in enumerate(zip(before, now, strict=True)) if not numpy.array_equal(a, b)}
+        is_copy = bool(changed)
+        inputs = [view.of(before[view.block]) for view in launch.arguments.views.values()]
+        for view in launch.arguments.views.values():
+            if view.block not in changed:
+                continue
+            array, held = view.of(now[view.block]), view.of(before[view.block])
+            if self._way.spoil:
+                _spoil(array, self._way.spoil)
+            elif is_copy and not numpy.array_equal(array, held):
+                is_copy = any(_is_copied(array, one) for one in inputs)
+        if self._way.checked:
+            self.copies.append(is_copy)
+
+
+def _filled(tensor, fill: int) -> None:
+    storage = tensor.untyped_storage()
+    torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),)).fill_(fill)
+
+
+def _spoil(array: numpy.ndarray, way: int) -> None:
+    """Puts something else, of about the same size, where a launch wrote."""
+    if array.dtype.kind in "iub":
+        other = numpy.roll(array.reshape(-1), 1 + array.size // 3).reshape(array.shape)
+        if array.dtype.kind == "b":
+            other = ~other
+        array[...] = other ^ 1 if numpy.array_equal(other, array) else other
+        return
+    numbers = array.astype(numpy.float64)
+    with numpy.errstate(all="ignore"):
+        numbers = numpy.nan_to_num(numbers, nan=1.0, posinf=1.0, neginf=-1.0)
+        size = float(numpy.abs(numbers).max(initial=0.0)) or 1.0
+        other = numpy.roll(numbers.reshape(-1), 1 + array.size // 3).reshape(array.shape)
+        other = 1.5 * other + 0.37 * size if way == 1 else -other - 0.61 * size
+        array[...] = numpy.asarray(other).astype(array.dtype)
+
+
+def _is_copied(array: numpy.ndarray, source: numpy.ndarray) -> bool:
+    """Whether an array holds the elements of another one, in any order."""
+    if array.size != source.size or array.size < 2:
+        return False
+    x, y = (numpy.sort(one.astype(numpy.float64).reshape(-1)) for one in (array, source))
+    with numpy.errstate(all="ignore"):
+        return bool(numpy.allclose(x, y, rtol=1e-6, atol=0, equal_nan=True))
+
+
+# --- the process
+
+
+def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
+    """Does the steps of calls until its judge has heard enough."""
+    sandbox.enter(scratch, seconds, memory)
+    broker = Broker()
+    while True:
+        request, parts = wire.receive(read)
+        if request["say"] == "end":
+            return
+        try:
+            wire.send(write, *broker.answered(request, parts))
+        except Refused as error:
+            wire.send(write, {"say": "refused", "why": str(error)})
+        except (MemoryError, RecursionError) as error:
+            wire.send(write, {"say": "refused", "why": f"{type(error).__name__}: {error}"})
+
+
+class Broker:
+    """All calls of an answer, each done in several ways; a way goes on from where its last call ended."""
+
+    def __init__(self):
+        self._calls: list[Asked] = []
+        self._values: dict = {}  # by way: (calls that were done, tensors by number)
+        self._seen: dict = {}
+
+    def _replay(self, name: str, way: Way, kernels: Kernels) -> Replay:
+        done, values = self._values.get(name, (0, {}))
+        for asked in self._calls[done:]:
+            is_last = asked is self._calls[-1]
+            before = Way(fill=0xFF) if way.spoil else way  # the launches of this call are spoiled
+            one = Replay(asked, kernels, way if is_last else before, values, self._seen).run()
+        if not way.spoil:
+            self._values[name] = len(self._calls), values
+        return one
+
+    def answered(self, request: dict, parts: list) -> tuple:
+        """Does a call in all ways that are asked for."""
+        call, count = request["call"], request["given_parts"]
+        asked = Asked(call, parts[count:], request["given"], parts[:count], request["seed"])
+        if request["is_again"]:
+            self._calls.pop()
+        self._calls.append(asked)
+        kernels, replays = Kernels(call["kernels"]), {}
+        has_empty = any(_makes_empty(step) for one in self._calls for step in one.call["steps"])
+        out: list = []
+        text: dict = {"say": "replayed"}
+        if not request["is_again"]:
+            way = Way(checked=request["checked"], fill=0xFF, strict=True)
+            replays["plain"] = first = self._replay("plain", way, kernels)
+            text |= {"findings": first.findings, "copies": first.copies, "items": first.items}
+            if (trap := first.trap) is not None:
+                told = {"kind": trap.kind, "message": str(trap), "line": trap.line, "kernel": trap.kernel}
+                return {**text, "trap": told}, out
+            if has_empty:
+                replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
+            text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
+        for number in (1, 2) if request["spoiled"] else ():
+            name = f"spoiled {number}"
+            try:
+                replays[name] = self._replay(name, Way(spoil=number), kernels)
+            except Refused:
+                replays[name] = None
+        for seed in request["perturb"]:
+            replays[f"perturb {seed}"] = self._replay(f"perturb {seed}", Way(perturb=seed), kernels)
+        for name, one in replays.items():
+            is_there = one is not None and one.trap is None and call["result"] is not None
+            text[name] = wire.packed(one.result(), out) if is_there else None
+        return text, out
+
+
+def _makes_empty(step: list) -> bool:
+    return step[0] == "op" and bool(_EMPTY.match(step[1]))

@@ -1,0 +1,273 @@
+"""One trial: an answer to a task, judged in the parent from bytes.
+
+answer's process     gets inputs, gives steps and its own result        holds no reference, may lie
+broker               does the steps from the same inputs                holds no reference, holds no answer
+reference's process  gives inputs, and what they should give            sees no answer
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import secrets
+
+from triton_runner.verbs.judge import answer as answering
+from triton_runner.verbs.judge import compared, evidence, processes, reference, replay, wire
+from triton_runner.verbs.judge.results import RANK, STATUS, VERSION, Case, Cost, Fault, Generated, Row
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The options of trials. seconds: CPU time of an answer; inputs, memory: bytes; sandbox: "auto" or
+    "require"; generated: whether the second verdict is made."""
+
+    seconds: float = 60.0
+    memory: int = 8 << 30
+    inputs: int = 32 << 20
+    sandbox: str = "auto"
+    generated: bool = True
+    seed: int | None = None
+    format: str | None = None
+
+
+class NoTask(Exception):
+    """The task cannot be judged by, whatever the answer is."""
+
+
+class _Stopped(Exception):
+    """A fault after which an answer gives nothing more."""
+
+    def __init__(self, fault: Fault):
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+class Trial:
+    """An answer to a task, and what is known of it so far."""
+
+    def __init__(self, task: str, answer: str, options: Options):
+        self._task, self._answer, self._options = task, answer, options
+        self.seed = secrets.randbits(31) if options.seed is None else options.seed
+        self.faults: list[Fault] = []
+        self.notes: list[str] = []
+        self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
+
+    def row(self) -> Row:
+        """Judges the answer. Raises NoTask."""
+        generated = None
+        with contextlib.ExitStack() as stack:
+            self._start(stack)
+            try:
+                self._prepare()
+                own, again = self._call("own", 1), self._call("again", 2)
+                self.faults += evidence.between(own, again)
+                if not self.faults and not own.is_like(again):  # the first call may have prepared something
+                    self.faults += evidence.between(again, self._call("third", 3), is_last=True)
+                if not self.faults and self._options.generated:
+                    generated = self._generated()
+            except _Stopped as stop:
+                self.faults.append(stop.fault)
+        own = self._processes
+        cost = Cost(*(round(one.seconds, 2) for one in own), self._options.seconds)
+        if self._options.sandbox == "require" and not self.sandboxed:
+            told = "this machine gives no sandbox (user namespaces and Landlock), and --sandbox require is on"
+            self.faults.append(Fault("not_judged", told, "judge on a machine with both, or leave it out"))
+        self.faults = [self._shown(fault) for fault in _once(self.faults)]
+        self.notes = [self._with_path(note) for note in self.notes]
+        verdict = self.faults[0].verdict if self.faults else "verified"
+        why = self.faults[0].message if self.faults else self._why()
+        return Row(
+            VERSION, self._task, self._answer, verdict, STATUS[verdict], why, self.faults,
+            list(dict.fromkeys(self.notes)), self.launches, self.kernels, self.seed, self.sandboxed,
+            self.scaled, cost, generated,
+        )  # fmt: skip
+
+    def _with_path(self, text: str) -> str:
+        """A text that names the answer's own file, and not the copy that ran."""
+        return text.replace(os.path.join(self._folder, answering.FILE), self._answer)
+
+    def _shown(self, fault: Fault) -> Fault:
+        return dataclasses.replace(fault, message=self._with_path(fault.message))
+
+    def _why(self) -> str:
+        many = f"{self.launches} launch{'es' * (self.launches != 1)} of {', '.join(self.kernels)}"
+        return f"what {many} and their inputs give is what the task wants, for two sets of inputs"
+
+    # --- the processes
+
+    def _start(self, stack) -> None:
+        options = self._options
+        folders = [stack.enter_context(processes.scratch()) for _ in range(2)]
+        self._folder = folders[0]
+        wall = 3 * options.seconds + 60
+        make = processes.Process
+        self._child = make(
+            "answer", answering.main, folders[0], options.seconds, options.memory, patience=wall
+        )
+        self._broker = make(
+            "broker", replay.main, folders[1], 20 * options.seconds, 2 * options.memory, patience=20 * wall
+        )
+        self._reference = make(
+            "reference", reference.main, os.path.abspath(self._task), options.inputs, options.format,
+            10 * options.seconds, 2 * options.memory, patience=10 * wall,
+        )  # fmt: skip
+        self._processes = (self._child, self._broker, self._reference)
+        for one in self._processes:
+            stack.callback(one.end)
+
+    def _prepare(self) -> None:
+        text, parts = self._of_reference({"say": "setup", "seed": self.seed})
+        if text["say"] != "setup":
+            raise NoTask(text["why"])
+        self.scaled = text["scaled"]
+        self._rule = compared.Rule(own=tuple(text["rule"]) if text["rule"] else None)
+        self._is_script = text["is_script"]
+        here, _ = self._of_answer()
+        self.sandboxed = here.get("sandboxed") is True
+        if not self.sandboxed:
+            self.notes.append("the answer ran without a sandbox: this machine gives none")
+            if self._options.sandbox == "require":
+                raise _Stopped(Fault("not_judged", "no sandbox", "leave --sandbox require out"))
+        with open(self._answer) as file:
+            source = file.read()
+        self._child_tell({"source": source, "seed": self.seed, **text["task"]}, parts)
+        ready, _ = self._of_answer()
+        if ready.get("say") != "ready":
+            raise _Stopped(self._raised(ready, "own"))
+
+    def _of_reference(self, request: dict) -> tuple:
+        try:
+            return self._reference.ask(request)
+        except wire.Gone as gone:
+            self._reference.end()
+            raise NoTask(f"the task's own process gave nothing: {self._reference.how_ended}") from gone
+
+    def _child_tell(self, text: dict, parts) -> None:
+        try:
+            self._child.tell(text, parts)
+        except wire.Gone:
+            self._of_answer()
+
+    def _of_answer(self) -> tuple:
+        try:
+            text, parts = self._child.hear()
+            if isinstance(text, dict):
+                return text, parts
+        except wire.Gone:
+            pass
+        was_silent = self._child.is_silent
+        self._child.end(gently=False)
+        limit = self._options.seconds
+        if self._child.seconds >= limit or (self._child.is_out_of_time and self._child.seconds > 0.9 * limit):
+            told = f"it took all of its {limit:g} s of CPU time"
+            raise _Stopped(Fault("too_slow", told, "make it do less work, or give more time with --seconds"))
+        if was_silent:
+            told = f"it took {self._child.seconds:.1f} s of CPU time and then said nothing more"
+            raise _Stopped(Fault("too_slow", told, "do not sleep or wait for what does not come"))
+        told = f"{self._child.how_ended} before its call returned"
+        raise _Stopped(Fault("error", told, "return the result: how a process ends is no answer"))
+
+    def _raised(self, text: dict, call: str) -> Fault:
+        kind, message, line = (text.get(name) for name in ("error", "message", "line"))
+        first = str(message).strip().splitlines()[0] if str(message).strip() else ""
+        told, line = f"{kind}: {first}"[:600], line if isinstance(line, int) and line > 0 else None
+        if str(text.get("class", "")).startswith("a tensor of the class"):
+            advice = "return plain tensors, whose elements are there when the call returns"
+            return Fault("tampered", f"its result is {text['class']}", advice, call, line)
+        if kind == "KernelTrap":
+            return Fault("unsafe", told, evidence.advice_of(first), call, line)
+        return Fault("error", told, "mend the line that raises it", call, line)
+
+    # --- calls
+
+    def _call(self, name: str, number: int, is_generated: bool = False) -> evidence.Call | None:
+        """Calls the answer with inputs of that name, and adds what is wrong with it. None: there are none."""
+        seed = self.seed + number
+        given, parts = self._of_reference({"say": "inputs", "name": name, "seed": seed})
+        if given["say"] == "none":
+            return None
+        if given["say"] != "inputs":
+            raise NoTask(given["why"])
+        wanted, wanted_parts = self._of_reference({"say": "expected", "name": name, "seed": seed})
+        if wanted["say"] != "expected":
+            if is_generated:
+                return None
+            raise NoTask(f"the reference fails: {wanted['why']}")
+        request = {"say": "call", "given": given["given"], "seed": seed, "grad": self._is_script}
+        self._child_tell(request, parts)
+        said, own = self._of_answer()
+        call = evidence.Call(name, said, own, wanted, wanted_parts, given, parts)
+        if "error" in said or not call.is_well_formed():
+            told = said if "error" in said else {"error": "its process", "message": "sends no call"}
+            raised = self._raised(told, name)
+            if call.is_well_formed() and any(step[0] == "launch" for step in said["steps"]):
+                call.replayed, call.replayed_parts = self._replay(call, seed, checked=True, spoiled=False)
+                if "trap" in (call.replayed or {}):
+                    raise _Stopped(call.trap(self._answer))
+            raise _Stopped(raised)
+        call.replayed, call.replayed_parts = self._replay(call, seed, checked=True, spoiled=not is_generated)
+        rule = dataclasses.replace(self._rule, is_tf32=call.is_tf32())
+        if call.needs_spread(rule):
+            seeds = [1, 2, 3]
+            again, again_parts = self._replay(call, seed, checked=False, spoiled=False, perturb=seeds)
+            call.add_spread(rule, again, again_parts, seeds)
+        if call.is_tf32() and not is_generated:
+            self.notes.append(
+                "its products round their operands to tf32, which is tl.dot's default and was allowed for: "
+                "input_precision='ieee' keeps f32"
+            )
+        if not is_generated:
+            self.launches = max(self.launches, call.launches)
+            self.kernels = list(dict.fromkeys([*self.kernels, *call.kernel_names()]))
+        self.notes += call.notes()
+        self.faults += call.faults(rule)
+        return call
+
+    def _replay(self, call, seed: int, checked: bool, spoiled: bool, perturb=()) -> tuple:
+        said = call.said
+        request = {
+            "say": "replay", "call": {name: said[name] for name in ("steps", "result", "kernels", "inputs")},
+            "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
+            "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
+        }  # fmt: skip
+        parts = [*call.given_parts, *call.parts[said["seen_parts"] :]]
+        try:
+            return self._broker.ask(request, parts)
+        except wire.Gone:
+            self._broker.end(gently=False)
+            told = f"its steps could not be done again: {self._broker.how_ended}"
+            raise _Stopped(Fault("not_judged", told, "give more time with --seconds", call.name)) from None
+
+    def _generated(self) -> Generated:
+        """The second verdict."""
+        cases, before = [], (self.faults, self.notes)
+        names = [*reference.WAYS, *reference.SIZES] if not self._is_script else []
+        for number, name in enumerate(names):
+            self.faults, self.notes = [], []
+            try:
+                call = self._call(name, 4 + number, is_generated=True)
+                if call is None:
+                    cases.append(Case(name, "left out"))
+                    continue
+            except _Stopped as stop:
+                self.faults.append(stop.fault)
+            except NoTask:
+                cases.append(Case(name, "left out"))
+                continue
+            self.faults.sort(key=lambda fault: RANK.index(fault.verdict))
+            state = self.faults[0].verdict if self.faults else "right"
+            told = self._with_path(self.faults[0].message) if self.faults else None
+            cases.append(Case(name, state, told))
+            if self._child.status is not None or self._broker.status is not None:
+                break
+        self.faults, self.notes = before
+        found = {case.state for case in cases}
+        worst = next((verdict for verdict in RANK if verdict in found), "verified")
+        return Generated(worst if "right" in found or worst != "verified" else "not_judged", cases)
+
+
+def _once(faults: list[Fault]) -> list[Fault]:
+    """The faults, that of the verdict first; what two calls show is told once."""
+    known = {(fault.verdict, fault.line, fault.check): fault for fault in reversed(faults)}
+    return sorted(known.values(), key=lambda fault: (RANK.index(fault.verdict), fault.line is None))

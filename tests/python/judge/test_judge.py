@@ -1,0 +1,202 @@
+"""triton-runner judge: of answers that cheat none is verified, of right ones none is called tampered or
+wrong. The quick part has one of each kind; tests/judge/run.py judges all of them."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+import warm
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "judge"))
+import answers_cheating
+import answers_planted
+import answers_right
+
+# Of each kind of cheating one or two, and what they are.
+CHEATING = {
+    "torch alone": "no_kernel", "a kernel without use": "idle", "a kernel that copies": "idle",
+    "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",
+    "lower precision": "wrong", "of another type": "wrong", "memory that was freed": "unsafe",
+    "a result that is kept by shape": "cached", "inputs are overwritten": "tampered",
+    "imports the task": "error",
+    "replaces allclose and is right": "tampered", "a lazy tensor": "tampered",
+    "a thread that finishes late": "tampered", "ends itself": "error", "sleeps": "too_slow",
+    "asks the network": "error", "NumPy": "tampered", "writes by address": "tampered",
+    "numbers of Python, one of them read": "not_judged", "forges steps": "tampered",
+    "forges a launch's memory": "tampered", "forges its result": "tampered", "no recorder": "tampered",
+}  # fmt: skip
+RIGHT = (
+    "gelu 128 4", "softmax online 16", "matmul 32 32 32 ", "total by the last block 256",
+    "total under a lock 512", "quotient masked", "quantised 128", "in place 128", "linear, warmed up",
+    "batch norm 2", "total of integers 512",
+)  # fmt: skip
+
+
+def manifest(folder, module, names) -> list:
+    """Writes the tasks and answers of these names, and a manifest of them."""
+    lines = []
+    for number, (name, task, text) in enumerate(module.ANSWERS):
+        if name in names:
+            (folder / f"{task}.py").write_text(module.TASKS[task])
+            (folder / f"answer{number}.py").write_text(text)
+            lines.append((name, f"{task}.py answer{number}.py"))
+    assert {name for name, _ in lines} == set(names)
+    (folder / "manifest").write_text("\n".join(line for _, line in lines))
+    return [name for name, _ in lines]
+
+
+def judged(folder, *options) -> list[dict]:
+    done = warm.cli("judge", "--manifest", "manifest", "--out", "out", "--jobs", "2", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in (folder / "out" / "rows.jsonl").read_text().splitlines()]
+
+
+def test_no_answer_that_cheats_is_verified(tmp_path):
+    names = manifest(tmp_path, answers_cheating, CHEATING)
+    rows = judged(tmp_path, "--seconds", "8", "--no-generated")
+    assert {name: row["verdict"] for name, row in zip(names, rows, strict=True)} == CHEATING
+    assert all(row["faults"][0]["advice"] for row in rows)
+
+
+def test_right_answers_are_verified(tmp_path):
+    names = manifest(tmp_path, answers_right, RIGHT)
+    rows = judged(tmp_path)
+    told = {name: (row["verdict"], row["why"]) for name, row in zip(names, rows, strict=True)}
+    assert {verdict for verdict, _ in told.values()} == {"verified"}, told
+    assert all(row["generated"] for row in rows)
+
+
+def test_planted_faults_have_their_line_and_advice(tmp_path):
+    chosen = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
+    names = manifest(tmp_path, answers_planted, chosen)
+    rows = dict(zip(names, judged(tmp_path, "--no-generated"), strict=True))
+    faults = {name: row["faults"] for name, row in rows.items()}
+    assert [row["verdict"] for row in rows.values()] == ["unsafe", "unsafe", "unsafe"]
+    assert any(one["line"] and "mask the access" in one["advice"] for one in faults["softmax: mask dropped"])
+    assert any(one["line"] and "atomic" in one["advice"] for one in faults["total: no atomic update"])
+
+
+def test_a_manifest_goes_on_where_it_was(tmp_path):
+    manifest(tmp_path, answers_right, ("gelu 128 4", "add 128"))
+    first = judged(tmp_path, "--no-generated")
+    rows = tmp_path / "out" / "rows"
+    kept, lost = sorted(rows.iterdir())
+    before = kept.stat().st_mtime_ns
+    lost.unlink()
+    second = judged(tmp_path, "--no-generated")
+    assert [row["verdict"] for row in second] == [row["verdict"] for row in first] == ["verified"] * 2
+    assert kept.stat().st_mtime_ns == before and lost.is_file()
+    assert json.loads((tmp_path / "out" / "counts.json").read_text())["verified"] == 2
+    assert "gelu.py" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_statuses_and_what_stands_in_the_way(tmp_path):
+    (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
+    right, wrong = (
+        next(text for name, _, text in module.ANSWERS if name == wanted)
+        for module, wanted in ((answers_right, "softmax 128 4"), (answers_cheating, "of another shape"))
+    )
+    (tmp_path / "right.py").write_text(right)
+    (tmp_path / "wrong.py").write_text(wrong)
+    (tmp_path / "none.py").write_text("x = 1\n")
+    done = warm.cli("judge", "--json", "--no-generated", "--seed", "3", "task.py", "wrong.py", cwd=tmp_path)
+    row = json.loads(done.stdout)
+    assert (done.returncode, row["verdict"], row["version"], row["seed"]) == (1, "wrong", 1, 3)
+    done = warm.cli("judge", "--no-generated", "--sandbox", "require", "task.py", "right.py", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("verdict: verified\n"), done.stdout
+    done = warm.cli("judge", "none.py", "right.py", cwd=tmp_path)
+    assert done.returncode == 2 and "none.py is not a task" in done.stderr
+    done = warm.cli("judge", "--no-generated", "task.py", "none.py", cwd=tmp_path)
+    assert done.returncode == 8 and "the answer defines no reference()" in done.stdout
+
+
+SCRIPT = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+def add_wrapper(x, y):
+    out = torch.zeros_like(x)
+    add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), B=64)
+    return out
+"""
+TESTS = f"""
+
+{"#" * 100}
+
+
+def test_add():
+    torch.manual_seed(0)
+    x, y = torch.randn(100, device="cuda"), torch.randn(100, device="cuda")
+    results = {{}}
+    results["test_case_1"] = add_wrapper(x, y)
+    results["test_case_2"] = add_wrapper(x[:50], y[:50])
+    return results
+
+
+result_gold = test_add()
+"""
+BACKEND = "Operator: aten.add.Tensor\ncnt: 3, ((T([12, 20], f32), T([12, 20], f32)), {})\n"
+
+
+def test_other_forms_of_tasks(tmp_path):
+    (tmp_path / "add.py").write_text(SCRIPT + TESTS)
+    (tmp_path / "add.txt").write_text(BACKEND)
+    (tmp_path / "answer.py").write_text(SCRIPT)
+    (tmp_path / "wrong.py").write_text(SCRIPT.replace(") + tl.load(y", ") - tl.load(y"))
+    (tmp_path / "impl.py").write_text(
+        SCRIPT + "\n\ndef add_kernel_impl(x, y):\n    return add_wrapper(x, y)\n"
+    )
+    (tmp_path / "manifest").write_text(
+        'add.py answer.py\nadd.py wrong.py\nadd.txt impl.py\n{"task": "add.txt", "answer": "wrong.py"}\n'
+    )
+    rows = judged(tmp_path)
+    assert [row["verdict"] for row in rows] == ["verified", "wrong", "verified", "error"], rows
+
+
+LARGE = """import torch
+
+rows = 65536
+columns = 512
+
+
+def reference(x):
+    return x * 2
+
+
+def inputs():
+    return (torch.randn(rows, columns, device="cuda"),)
+"""
+DOUBLE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(out + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def reference(x):
+    out = torch.empty_like(x)
+    double[(triton.cdiv(x.numel(), 4096),)](x, out, x.numel(), B=4096)
+    return out
+"""
+
+
+def test_a_task_that_is_too_large_is_scaled(tmp_path):
+    (tmp_path / "task.py").write_text(LARGE)
+    (tmp_path / "answer.py").write_text(DOUBLE)
+    done = warm.cli("judge", "--no-generated", "--inputs", "4", "task.py", "answer.py", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)"), done.stdout
+    assert "rows is 2048 instead of 65536" in done.stdout
