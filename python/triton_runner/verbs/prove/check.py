@@ -321,8 +321,6 @@ class Checker:
                 finding.goals.append(Goal((), reason, []))
                 continue
             self._proves(finding, self._small(goal, given), given, what, accesses[0].place)
-            if finding.goals and finding.goals[-1].reason.text.startswith(what):
-                finding.goals[-1].conds = ()  # what failed is this witness, not the property
         return finding
 
 

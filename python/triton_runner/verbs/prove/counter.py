@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 import math
+import time
 
 import numpy
 
-from triton_runner._artifact.relaunch import Relaunch
+from triton_runner import _settings
+from triton_runner._artifact import loading
 from triton_runner._base.errors import DiagnosticError, KernelTrap, with_source
-from triton_runner._memory.arguments import Arguments
+from triton_runner._base.metadata import jsonable
+from triton_runner._launch.launchers import unseen
+from triton_runner._memory.arrays import wrap
 from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._memory.ghost_memory import Ghost
 from triton_runner.verbs.prove.model import program, programs
 from triton_runner.verbs.prove.results import CounterExample
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.subject import Subject
-from triton_runner.verbs.prove.terms import Substitution, atoms_of, both, ge, le, poly
+from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, ge, le, poly, symbol
 
 # The check that shows what is wrong, and the kind of its report.
 CHECKS = {
@@ -25,44 +31,87 @@ CHECKS = {
     "disjoint": ("race", "data race"),
     "division": ("zerodiv", "division by zero"),
 }
-_TIERS = ((1, 40), (1, 300), (0, 5000), (0, 1 << 20), (0, 1 << 40))
-_MOST_PROGRAMS = 1 << 22  # that a counter-example may run
-_SECONDS = 10  # that a counter-example may take
+# The largest size and number of a program that are tried one after the other: what is small reads better, and
+# an overflow needs what is large.
+_TIERS = ((40, 40), (300, 100), (5000, 2000), (1 << 20, 1 << 12), (1 << 40, 1 << 12), (1 << 40, 1 << 20))
+_MOST_PROGRAMS = 1 << 21  # that a counter-example may run
+_SECONDS = 5  # that a counter-example may take
+_MOST_ELEMENTS = 1 << 22  # of outputs that are looked through for what nobody wrote
 
 
 class Refuter:
     """Finds launches that go wrong. seconds: that Z3 may take for each try."""
 
-    def __init__(self, subject: Subject, solver: Solver, seconds: float):
-        self._subject, self._solver, self._seconds = subject, solver, seconds
-        self._tried: dict = {}
+    def __init__(self, subject: Subject, solver: Solver, seconds: float, accesses: list):
+        self._subject, self._solver, self._seconds, self._accesses = subject, solver, seconds, accesses
+        read = {one.base for one in accesses if one.kind != "stores"}
+        self._outputs = {one.base for one in accesses if one.kind == "stores"} - read
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
-        for goal in goals[:6]:
-            if name == "covered" or not goal.conds:
+        deadline = time.perf_counter() + self._seconds * 4
+        for goal, (high, last) in itertools.product(goals[:6], _TIERS):
+            if name == "covered" and high > 5000:
                 continue
-            for low, high in _TIERS:
-                model = self._solver.model(*goal.conds, *self._sizes(low, high), seconds=self._seconds)
-                if model is None:
-                    continue
-                found = self._run(name, model)
-                if found is not None:
-                    return found
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                break
+            model = self._solver.model(*goal.conds, *self._sizes(high, last, name), seconds=min(left, self._seconds))
+            if model is None:
+                continue
+            found = self._uncovered(model) if name == "covered" else self._run(name, model)
+            if found is not None:
+                return found
         return None
 
-    def uncovered(self, seed: int = 0) -> CounterExample | None:
-        """A small launch after which elements of an output are as they were."""
-        return None
-
-    def _sizes(self, low: int, high: int) -> list:
-        """The sizes of a launch lie between; so that small ones are found first."""
-        conds = []
-        for number in self._numbers():
-            conds += [le(number, high), ge(number, low)] if low else [le(number, high), ge(number, -1)]
+    def _sizes(self, high: int, last: int, name: str) -> list:
+        """The sizes of a launch are at most `high`, and so are its programs."""
+        conds = [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]
+        for i in range(3):
+            conds += [le(one, last) for one in _programs(i)]
         if high <= 5000:
-            conds += [le(programs(i), 4096 if i == 0 else 64) for i in range(3)]
+            conds += [le(tensor.numel, _MOST_ELEMENTS // 4) for tensor in self._subject.tensors.values()]
+        if name == "covered" or high <= 300:
+            conds += [le(programs(i), (4096, 64, 16)[i]) for i in range(3)]
+        elif high > 5000:  # only the first programs are run: x goes first
+            conds += [equal(one, 0) for i in (1, 2) for one in _programs(i)]
         return conds
+
+    def _uncovered(self, model: dict) -> CounterExample | None:
+        """What nobody wrote is as it was, whatever that was."""
+        left, launch = None, None
+        for fill in (0x55, 0xAA):
+            made = self._made(model, fill)
+            if made is None or math.prod(made[0].grid) > 1 << 14:
+                return None
+            launch = made[0]
+            if sum(value.size for _, value in launch.named if hasattr(value, "size")) > _MOST_ELEMENTS:
+                return None
+            if launch.run() is not None:
+                return None
+            same = {name: self._untouched(name, value, fill, model) for name, value in launch.outputs()}
+            left = same if left is None else {name: left[name] & same[name] for name in same}
+        for name, untouched in left.items():
+            if untouched.any():
+                first = [int(i) for i in numpy.argwhere(untouched)[0]]
+                access = next(op for op in self._accesses if op.kind == "stores" and op.base == name)
+                text = (
+                    f"{int(untouched.sum()):,} of {untouched.size:,} elements of {name} are never written, the first "
+                    f"is {first if len(first) != 1 else first[0]}; {access.op} at {access.place} writes to it"
+                )
+                return CounterExample(launch.shown, list(launch.grid), text, access.place.file, access.place.line)
+        return None
+
+    def _untouched(self, name: str, value, fill: int, model: dict):
+        """Which elements of a tensor hold the fill."""
+        tensor = self._subject.tensors[name]
+        change = _change(model)
+        places = [(_number(change, a, 0), _number(change, b, 0)) for a, b in tensor.places()]
+        size = value.dtype.itemsize
+        raw = value.view(numpy.uint8).reshape(-1, size)
+        is_same = (raw == fill).all(axis=1)
+        shape, strides = zip(*places, strict=True)
+        return numpy.lib.stride_tricks.as_strided(is_same, shape, strides)
 
     def _numbers(self) -> list:
         terms = [tensor.numel for tensor in self._subject.tensors.values()]
@@ -70,22 +119,23 @@ class Refuter:
         return [poly(atom) for atom in sorted(atoms_of(*terms)) if atom.kind == "sym"]
 
     def launch(self, model: dict, fill: int = 0) -> tuple | None:
-        """(the launch, numbers by argument, how many programs are needed) of a model's numbers."""
-        change = Substitution({atom: poly(value) for atom, value in model.items() if atom.kind == "sym"})
-        grid = tuple(self._number(change, programs(i), 1) for i in range(3))
+        """(the launch, how many of its first programs are needed) of a model's numbers."""
+        change = _change(model)
+        grid = tuple(_number(change, programs(i), 1) for i in range(3))
         shown, named, memory = {}, [], {}
         kernel_arguments = self._subject.function.regions[0].blocks[0].args
         for argument in kernel_arguments:
             name = argument.name.removeprefix("%")
             if name in self._subject.tensors:
                 tensor = self._subject.tensors[name]
-                count = max(self._number(change, tensor.numel, 0), 0)
+                count = max(_number(change, tensor.numel, 0), 0)
                 if tensor.memory not in memory:
-                    memory[tensor.memory] = _array(tensor, count, fill)
+                    is_output = name in self._outputs
+                    memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
                 shown[name] = f"{tensor.element}[{count}]"
                 named.append((name, memory[tensor.memory]))
             elif name in self._subject.integers:
-                value = self._number(change, self._subject.integers[name], 1)
+                value = _number(change, self._subject.integers[name], 1)
                 shown[name] = value
                 dtype = dtype_named(str(argument.type)) if str(argument.type) != "i1" else numpy.dtype(bool)
                 named.append((name, dtype.type(value)))
@@ -93,49 +143,83 @@ class Refuter:
                 named.append((name, number_of(dtype_named(str(argument.type)), 1.0)))
             else:
                 return None
-        metadata = self._subject.metadata
-        relaunch = Relaunch(
-            self._subject.name, self._subject.target, {"ttir": self._subject.text}, lambda: metadata, "ttir",
-            grid, Arguments(named, []),
-        )  # fmt: skip
-        needed = self._needed(change, grid)
-        return relaunch, shown, needed
-
-    @staticmethod
-    def _needed(change: Substitution, grid: tuple) -> int:
-        """How many of the first programs contain those that the model names."""
-        last = 0
-        for suffix in ("", "'"):
-            place = []
-            for i in range(3):
-                atom = program(i).atom
-                named = poly(type(atom)("sym", atom.args[0] + suffix, lo=atom.lo, hi=atom.hi))
-                place.append(change.poly(named).const or 0)
-            last = max(last, (place[2] * grid[1] + place[1]) * grid[0] + place[0])
-        return min(last + 1, math.prod(grid))
-
-    @staticmethod
-    def _number(change: Substitution, term, otherwise: int) -> int:
-        value = change.poly(poly(term)).const
-        return otherwise if value is None else value
+        return Launch(self._subject, grid, named, shown, self._outputs), _needed(change, grid)
 
     def _run(self, name: str, model: dict) -> CounterExample | None:
+        made = self._made(model)
+        if made is None or made[1] > _MOST_PROGRAMS:
+            return None
+        launch, needed = made
+        checks, kind = CHECKS[name]
+        trap = launch.run(checks, needed)
+        if trap is None or not trap.kind.startswith(kind):
+            return None
+        return CounterExample(launch.shown, list(launch.grid), with_source(trap), trap.file, trap.line)
+
+    def _made(self, model: dict, fill: int = 0) -> tuple | None:
         try:
-            made = self.launch(model)
-        except (DiagnosticError, MemoryError, OverflowError, OSError):
-            return None
-        if made is None or made[2] > _MOST_PROGRAMS:
-            return None
-        relaunch, shown, needed = made
-        checks, kind = CHECKS.get(name, (None, ""))
-        try:
-            outcome = relaunch.run("ttir", checks=checks, programs=needed, timeout=_SECONDS)
-        except DiagnosticError:
-            return None
-        trap = outcome.trap
-        if not isinstance(trap, KernelTrap) or not trap.kind.startswith(kind):
-            return None
-        return CounterExample(shown, list(relaunch.grid), with_source(trap), trap.file, trap.line)
+            return self.launch(model, fill)
+        except (DiagnosticError, MemoryError, OverflowError, OSError, ValueError):
+            return None  # this machine has no room for it
+
+
+@dataclasses.dataclass
+class Launch:
+    """A launch of the kernel. named: (name, value) of its arguments; shown: those for people."""
+
+    subject: Subject
+    grid: tuple
+    named: list
+    shown: dict
+    written: set
+
+    def outputs(self) -> list:
+        return [(name, value) for name, value in self.named if name in self.written]
+
+    def run(self, checks: str | None = None, programs: int = 0) -> KernelTrap | None:
+        """The fault in it, at TTIR on the CPU; of its first programs, where a number of them is given."""
+        subject = self.subject
+        settings = {
+            "device": "cpu", "level": "ttir", "target": subject.target, "threads": 1, "timeout": _SECONDS,
+            "programs": programs,
+        }  # fmt: skip
+        with unseen(), _settings.using(**settings, **({"check": checks} if checks else {})):
+            kernel = loading.load(
+                subject.text, json.dumps(subject.metadata, default=jsonable), "cpu", name=subject.name,
+                target=subject.target, level="ttir",
+            )  # fmt: skip
+            named = [(name, wrap(name, value)) for name, value in self.named]
+            try:
+                kernel.launch(self.grid, named)
+            except KernelTrap as trap:
+                return trap
+            except DiagnosticError:
+                return None
+        return None
+
+
+def _change(model: dict) -> Substitution:
+    return Substitution({atom: poly(value) for atom, value in model.items() if atom.kind == "sym"})
+
+
+def _number(change: Substitution, term, otherwise: int) -> int:
+    value = change.poly(poly(term)).const
+    return otherwise if value is None else value
+
+
+def _programs(dimension: int) -> list:
+    """The numbers of the program, and of the other one of two."""
+    atom = program(dimension).atom
+    return [poly(atom), symbol(atom.args[0] + "'", atom.lo, atom.hi)]
+
+
+def _needed(change: Substitution, grid: tuple) -> int:
+    """How many of the first programs contain those that the model names."""
+    last = 0
+    for which in range(2):
+        x, y, z = (_number(change, _programs(i)[which], 0) for i in range(3))
+        last = max(last, (z * grid[1] + y) * grid[0] + x)
+    return min(last + 1, math.prod(grid))
 
 
 def _array(tensor, count: int, fill: int):
@@ -144,7 +228,6 @@ def _array(tensor, count: int, fill: int):
     dtype = dtype_named(element if not element.startswith("!") else "i64")
     if fill and count * dtype.itemsize <= 1 << 26:
         return numpy.full(max(count * dtype.itemsize, 1), fill, numpy.uint8)[: count * dtype.itemsize].view(dtype)
+    if count * dtype.itemsize <= 1 << 24:
+        return numpy.zeros(count, dtype)
     return Ghost((count,), dtype).array
-
-
-__all__ = ["CHECKS", "Refuter", "both", "itertools"]

@@ -141,7 +141,7 @@ class _Solving:
                     continue
                 self._values[atom] = value
                 if atom.kind in ("div", "mod"):
-                    key = atom.args
+                    key = atom.args[0], Substitution(self._values).poly(atom.args[1])
                     if halves.get(key, {}) is None:
                         return None
                     halves.setdefault(key, {})[atom.kind] = value

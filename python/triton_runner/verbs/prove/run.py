@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 
+from triton_runner._base.errors import fail
+from triton_runner._kernel.cases.case import open_case
+from triton_runner._kernel.compiling.compile import compile
+from triton_runner.verbs.prove import relations
 from triton_runner.verbs.prove.check import Checker
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
     PROPERTIES,
-    PROVED,
     REFUTED,
     Answer,
     Assumed,
     Proof,
 )
-from triton_runner.verbs.prove.solver import Solver
-from triton_runner.verbs.prove.subject import Subject
-from triton_runner.verbs.prove.terms import FALSE, TRUE
+from triton_runner.verbs.prove.solver import Encoder, Solver
+from triton_runner.verbs.prove.subject import Subject, of_text
+from triton_runner.verbs.prove.terms import TRUE
 
 
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
@@ -34,14 +37,12 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
         seconds_ = round(time.perf_counter() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
     checker = Checker(reader, solver, subject.tensors, seconds)
-    refuter = Refuter(subject, solver, min(seconds, 1.5))
+    refuter = Refuter(subject, solver, min(seconds, 1.5), reader.accesses)
     answers = []
     for finding in checker.findings(names or PROPERTIES):
         say(f"{subject.name}: {finding.property}")
         began = time.perf_counter()
         example = refuter.refute(finding.property, finding.goals) if finding.goals else None
-        if finding.property == "covered" and finding.goals and not example:
-            example = refuter.uncovered()
         reasons = [goal.reason for goal in finding.goals] + finding.unknown
         verdict = REFUTED if example else finding.verdict
         spent = round(finding.seconds + time.perf_counter() - began, 3)
@@ -53,18 +54,36 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 
 def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Assumed]:
     """The fewest assumptions that cannot hold together; none where they can."""
-    conds = [(one, one.cond) for one in subject.assumptions if one.cond is not TRUE]
-    assumes = [(Assumed("tl.assume", str(place)), cond) for cond, place in reader.assumes]
-    if solver.proves(FALSE, [cond for _, cond in assumes]) is not True:
+    left = [(one.text, one.place, one.cond) for one in subject.assumptions if one.cond is not TRUE]
+    left += [("tl.assume", str(place), cond) for cond, place in reader.assumes]
+    taken = {cond for _, _, cond in left}
+    parts = {part for cond in taken for part in (cond.args if cond.op == "and" else (cond,))}
+    others = [fact for fact in solver.facts if fact not in parts]
+
+    def clash(these) -> bool:
+        return Encoder([*others, *(cond for _, _, cond in these)], {}).check(1.0) is True
+
+    if not clash(left):
         return []
-    left = [*conds, *assumes]
-    for pair in list(left):
-        fewer = [one for one in left if one is not pair]
-        trial = Solver([], 1.0)
-        base = [fact for fact in solver.facts if fact not in {cond for _, cond in conds}]
-        if trial.proves(FALSE, [*base, *(cond for _, cond in fewer)]) is True:
+    for one in list(left):
+        fewer = [other for other in left if other is not one]
+        if clash(fewer):
             left = fewer
-    return [Assumed(one.text, one.place) for one, _ in left]
+    return [Assumed(text, place) for text, place, _ in left]
 
 
-__all__ = ["PROVED", "proof"]
+def of_kernel(path: str, name: str, how: dict) -> Subject:
+    """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
+    compiled = compile(path, to="ttir", **how)
+    return of_text(compiled.asm["ttir"], name, compiled.target, compiled.metadata, how["constexprs"] or {})
+
+
+def of_case(path: str) -> Subject:
+    """The kernel of a case, and how its sizes belong together in its launch."""
+    case = open_case(path)
+    launch = case.subject
+    if "ttir" not in launch.texts:
+        raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
+    subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
+    relations.of_values(subject, dict(launch.arguments.named), launch.grid, f"the launch in {path}")
+    return subject
