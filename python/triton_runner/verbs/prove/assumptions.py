@@ -78,6 +78,11 @@ class Tensor:
         for extent, stride in zip(self.shape, self.strides, strict=True):
             self.numel = self.numel + (extent - 1) * stride
 
+    def substitute(self, change) -> None:
+        self.numel = change.poly(self.numel)
+        self.shape = self.shape and [change.poly(poly(one)) for one in self.shape]
+        self.strides = self.strides and [change.poly(poly(one)) for one in self.strides]
+
     def places(self) -> list[tuple[Poly, Poly]]:
         """(extent, stride) of each dimension; one where only the number of elements is known."""
         if self.shape is None:

@@ -73,7 +73,7 @@ class Checker:
         found = []
         for name in names:
             started = time.perf_counter()
-            self._deadline = started + self._budget
+            self._deadline = self._solver.deadline = started + self._budget
             finding = self._ends_of_loops() if name == "ends" else getattr(self, f"_{name}")()
             finding.seconds = round(time.perf_counter() - started, 3)
             found.append(finding)

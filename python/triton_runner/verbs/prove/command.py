@@ -93,5 +93,6 @@ class Asked:
         proofs = []
         for subject in subjects:
             subject.assume(self.given, self.grid)
+            subject.simplify()
             proofs.append(run.proof(subject, self.properties, self.seconds, self.say))
         return Proofs(SCHEMA, proofs, list(left_out), status)

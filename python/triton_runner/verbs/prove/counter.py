@@ -49,8 +49,10 @@ class Refuter:
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
-        deadline = time.perf_counter() + self._seconds * 4
-        for goal, (high, last) in itertools.product(goals[:6], _TIERS):
+        if name not in CHECKS and name != "covered":
+            return None
+        deadline = time.perf_counter() + self._seconds * 3
+        for goal, (high, last) in itertools.product(goals[:3], _TIERS):
             if name == "covered" and high > 5000:
                 continue
             left = deadline - time.perf_counter()

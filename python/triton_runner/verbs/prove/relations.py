@@ -27,12 +27,16 @@ def relate(
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
     numbers: dict = {}  # polynomials by value
     used = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
+    used |= atoms_of(*(cond for cond, _ in noted))
+    same = _Same(shapes, numels, values, used)
     for name, tensor in subject.tensors.items():
         value = values.get(name)
         if value is None or not hasattr(value, "shape"):
             continue
-        own = _Own(tensor, value, shapes.get(name), strides.get(name), numels.get(name), used, bool(numels))
-        subject.assumptions.append(Assumption(*own.describe(), own.cond))
+        shape, numel, why = same.of(name)
+        own = _Own(tensor, value, shape, strides.get(name), numel, used, bool(numels))
+        text, where = own.describe()
+        subject.assumptions.append(Assumption(text + why, where, own.cond))
         for term, number in own.sizes():
             known = numbers.setdefault(number, [])
             if poly(term).const is None and term not in known and len(known) < 8:
@@ -62,6 +66,46 @@ def _number(subject, name: str, symbol: Poly, value: int, terms: dict, numbers: 
         subject.assumptions.append(Assumption(text, place, equal(symbol, value)))
 
 
+class _Same:
+    """The shapes of a launch's tensors. A tensor whose sizes the program does not ask for has those that are
+    equal to its own there: that of a whole tensor, or sizes that the program asks for."""
+
+    def __init__(self, shapes: dict, numels: dict, values: dict, used: set):
+        self._shapes, self._numels, self._used = shapes, numels, used
+        self._extents = {name: tuple(int(one) for one in values[name].shape) for name in shapes}
+        asked = [name for name in shapes if self._is_asked(name)]
+        self._order = [*asked, *(name for name in shapes if name not in asked)]
+
+    def _is_asked(self, name: str) -> bool:
+        return bool(atoms_of(*self._shapes[name], self._numels[name]) & self._used)
+
+    def of(self, name: str) -> tuple:
+        """(shape, elements, the words for why)."""
+        if name not in self._shapes:
+            return None, None, ""
+        shape, numel, extents = self._shapes[name], self._numels[name], self._extents[name]
+        before = self._order[: self._order.index(name)]
+        if self._is_asked(name) or not extents:
+            return shape, numel, ""
+        if any(atoms_of(*shape, numel) & atoms_of(*self._shapes[one], self._numels[one]) for one in before):
+            return shape, numel, ""
+        for one in before:
+            if self._extents[one] == extents:
+                shape, numel, _ = self.of(one)
+                return shape, numel, f", as {one} has"
+        terms = {}
+        for one in self._order:
+            for term, extent in zip(self._shapes[one], self._extents[one], strict=True):
+                if atoms_of(term) & self._used and extent > 1:
+                    terms.setdefault(extent, term)
+            if atoms_of(self._numels[one]) & self._used:
+                terms.setdefault(math.prod(self._extents[one]), self._numels[one])
+        found = [terms.get(extent, term) for extent, term in zip(extents, shape, strict=True)]
+        if found == shape:
+            return shape, numel, ""
+        return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
+
+
 class _Own:
     """A tensor of a launch, as terms: its number of elements alone where nothing asks for more."""
 
@@ -73,7 +117,7 @@ class _Own:
         is_dense = all(extent == 1 or a == b for extent, a, b in dense)
         self._shape = shape if shape is not None else [tensor.dimension(i) for i in range(len(self._extents))]
         self.cond, self._is_flat = both(), False
-        asks = atoms_of(*self._shape) & used
+        asks = atoms_of(*self._shape, *(strides or ())) & used
         if is_dense and is_followed and not asks and numel is not None:
             self._is_flat = True
             tensor.numel, tensor.is_known = numel, True
@@ -211,9 +255,10 @@ def spelled(cond) -> str:
         return f" {cond.op} ".join(map(spelled, cond.args))
     if cond.op == "not":
         return f"not {spelled(cond.args[0])}"
-    part = cond.args[0]
+    part, sign = cond.args[0], ">=" if cond.op == "ge0" else "=="
     left = Poly({atoms: n for atoms, n in part.parts.items() if n > 0 and atoms})
     right = -Poly({atoms: n for atoms, n in part.parts.items() if n < 0 and atoms})
     offset = part.parts.get((), 0)
-    left, right = (left + offset, right) if offset > 0 and left.parts else (left, right - offset)
-    return f"{_spell(left)} {'>=' if cond.op == 'ge0' else '=='} {_spell(right)}"
+    if not left.parts:
+        left, right, sign, offset = right, poly(0), "<=" if cond.op == "ge0" else sign, -offset
+    return f"{_spell(left)} {sign} {_spell(right - offset)}"

@@ -29,6 +29,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     solver = Solver(subject.facts(), min(seconds, 2.0))
     say(subject.name)
     reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
+    solver.deadline = started + seconds
     reader.read()
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
     assumed += [Assumed("tl.assume", str(place)) for _, place in dict(reader.assumes).items()]

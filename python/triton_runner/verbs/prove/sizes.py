@@ -134,7 +134,7 @@ class Watch(TorchFunctionMode):
     def _seen(self, function, name: str, args, kwargs, result):
         first = args[0] if args else None
         is_tensor = isinstance(first, torch.Tensor)
-        if name == "__get__" and is_tensor and function is torch.Tensor.shape.__get__:
+        if name == "__get__" and is_tensor and function == torch.Tensor.shape.__get__:
             return self._sizes(first, result)
         if is_tensor and name == "size":
             index = args[1] if len(args) > 1 else kwargs.get("dim")

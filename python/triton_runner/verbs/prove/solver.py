@@ -10,6 +10,8 @@ exist for the linear question alone, is asked for with true products.
 from __future__ import annotations
 
 import functools
+import math
+import time
 
 from triton_runner._base.errors import fail
 from triton_runner.verbs.prove.terms import (
@@ -49,6 +51,7 @@ class Solver:
     def __init__(self, facts=(), seconds: float = 2.0):
         self.facts: list = []
         self.seconds, self.late = seconds, 0
+        self.deadline = math.inf  # after which nothing is asked any more
         self._known: dict = {}
         self._bounds: tuple = (None, {})
         self.add(*facts)
@@ -78,16 +81,23 @@ class Solver:
         given = tuple(dict.fromkeys(one for one in given if one is not TRUE))
         key = (goal, frozenset(given), len(self.facts))
         if key not in self._known:
-            self._known[key] = True if self.by_bounds(goal, given) else self._ask(goal, given, seconds)
+            answer = True if self.by_bounds(goal, given) else self._ask(goal, given, seconds)
+            if answer is None:
+                return None  # it may have more time later
+            self._known[key] = answer
         return self._known[key]
 
     def _ask(self, goal: Cond, given: tuple, seconds: float | None) -> bool | None:
+        left = self.deadline - time.perf_counter()
+        if left <= 0:
+            self.late += 1
+            return None
         conds = [*given, negated(goal)]
         bounds = bounds_in(given, self.bounds())
         near, far = related(self.facts, conds, 1), related(self.facts, conds, 99)
         answer = None
         for facts in (near, far) if len(near) < len(far) else (far,):
-            answer = Encoder([*facts, *conds], bounds).check(seconds or self.seconds)
+            answer = Encoder([*facts, *conds], bounds).check(min(seconds or self.seconds, left))
             if answer is True:
                 return True
         self.late += answer is None

@@ -8,7 +8,18 @@ from triton_runner._base.errors import fail
 from triton_runner._core import ir
 from triton_runner.verbs.prove.assumptions import MEMORY, Assumption, Given, Names, Tensor, of_grid
 from triton_runner.verbs.prove.model import programs
-from triton_runner.verbs.prove.terms import Poly, both, equal, ge, le, poly, remainder, symbol
+from triton_runner.verbs.prove.terms import (
+    Poly,
+    Substitution,
+    atoms_of,
+    both,
+    equal,
+    ge,
+    le,
+    poly,
+    remainder,
+    symbol,
+)
 from triton_runner.verbs.prove.values import OTHER, Value
 
 
@@ -30,6 +41,7 @@ class Subject:
     grid: list | None = None
     assumptions: list = dataclasses.field(default_factory=list)
     declared: dict = dataclasses.field(default_factory=dict)
+    _bounds: list = dataclasses.field(default_factory=list)
 
     @property
     def names(self) -> Names:
@@ -48,9 +60,35 @@ class Subject:
         conds = [equal(programs(i), extent) for i, extent in enumerate(grid)]
         self.assumptions.append(Assumption(f"the grid is ({text})", place, both(*conds)))
 
+    def simplify(self) -> None:
+        """Puts equal sizes in each other's place, so that a stride times M and times x.shape[0] are one
+        product: of two sizes that are equal the parameter stays, and a parameter that is made of others goes."""
+        for _ in range(200):
+            found = next(filter(None, map(_solved, self._conds())), None)
+            if found is None:
+                break
+            atom, term = found
+            change = Substitution({atom: term})
+            self._bounds += [ge(term, atom.lo), le(term, atom.hi)]
+            self._bounds = [change.cond(cond) for cond in self._bounds]
+            self.assumptions = [
+                dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.assumptions
+            ]
+            self.integers = {name: change.poly(one) for name, one in self.integers.items()}
+            self.declared = {name: tuple(map(change.poly, pair)) for name, pair in self.declared.items()}
+            for tensor in self.tensors.values():
+                tensor.substitute(change)
+            for name, value in self.arguments.items():
+                if value.kind == "int":
+                    self.arguments[name] = dataclasses.replace(value, term=change.poly(value.term))
+
+    def _conds(self) -> list:
+        conds = [one.cond for one in self.assumptions]
+        return [part for cond in conds for part in (cond.args if cond.op == "and" else (cond,))]
+
     def facts(self) -> list:
         """All that is assumed, as conditions."""
-        facts = [one.cond for one in self.assumptions]
+        facts = [one.cond for one in self.assumptions] + self._bounds
         for tensor in self.tensors.values():
             facts += [le(tensor.numel * tensor.bytes, MEMORY), ge(tensor.numel, 0)]
             if tensor.shape is not None:
@@ -70,6 +108,21 @@ class Subject:
         if self.grid is None:
             found.append(("the grid is any", "no --grid was given"))
         return [Assumption(text, place, both()) for text, place in found]
+
+
+def _solved(cond) -> tuple | None:
+    """(an atom, what it is equal to) of an equation that a size can be taken from."""
+    if cond.op != "eq0":
+        return None
+    part = cond.args[0]
+    own = [(atoms[0], n) for atoms, n in part.parts.items() if len(atoms) == 1 and abs(n) == 1]
+    own = [(atom, n) for atom, n in own if atom.kind == "sym" and not atom.args[0].startswith("grid[")]
+    # A size of a tensor goes before a parameter does.
+    for atom, n in sorted(own, key=lambda pair: "." not in pair[0].args[0]):
+        rest = part - Poly({(atom,): n})
+        if atom not in atoms_of(rest) and not any(one.args[0] == "grid[0]" for one in rest.atoms() if one.kind == "sym"):
+            return atom, -rest if n == 1 else rest
+    return None
 
 
 def of_text(text: str, name: str, target: str, metadata: dict, constants: dict) -> Subject:
