@@ -43,6 +43,7 @@ class Tensor:
     shape: list | None = None
     strides: list | None = None
     is_known: bool = False
+    is_guessed: bool = False  # whether its size is that of one launch, for want of a better
     memory: str = ""  # which memory it lies in: the name of the first argument there
 
     def __post_init__(self):

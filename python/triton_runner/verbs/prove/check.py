@@ -68,6 +68,7 @@ class Checker:
         self._budget = budget
         self._settled: dict = {}
         self._ends: Finding | None = None
+        self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
 
     def findings(self, names) -> list[Finding]:
         found = []
@@ -81,7 +82,7 @@ class Checker:
 
     # ---- what all of them need
 
-    def _proves(self, finding: Finding, goal: Cond, given, what: str, place: Place) -> bool:
+    def _proves(self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "") -> bool:
         left = self._deadline - time.perf_counter()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
@@ -92,8 +93,11 @@ class Checker:
             return True
         if answer is None and self._solver.late > late:
             what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.1f} s: --timeout)"
-        apps = _notes(goal, *given)
-        finding.goals.append(Goal((*given, negated(goal)), _reason(what, place), apps))
+        if base and self._tensors[base].is_guessed and self._is_free:
+            advice = f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
+            finding.unknown.append(_reason(f"{what}; {advice}", place))
+            return False
+        finding.goals.append(Goal((*given, negated(goal)), _reason(what, place), _notes(goal, *given)))
         return False
 
     def _sound(self, finding: Finding) -> bool:
@@ -169,7 +173,7 @@ class Checker:
             given = (*access.given, mask)
             for goal, side in ((ge(offset, 0), "before"), (lt(offset, tensor.numel), "after")):
                 what = f"{access.op} may reach {side} {tensor.name}"
-                if not self._proves(finding, goal, given, what, access.place):
+                if not self._proves(finding, goal, given, what, access.place, access.base):
                     break
         return finding
 
@@ -320,7 +324,7 @@ class Checker:
                 reason = _reason(f"no program was found that writes a given element of {base}", accesses[0].place)
                 finding.goals.append(Goal((), reason, []))
                 continue
-            self._proves(finding, self._small(goal, given), given, what, accesses[0].place)
+            self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
         return finding
 
 

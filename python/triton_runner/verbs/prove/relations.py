@@ -11,7 +11,7 @@ import math
 
 from triton_runner.verbs.prove.assumptions import Assumption
 from triton_runner.verbs.prove.subject import Subject
-from triton_runner.verbs.prove.terms import Poly, atoms_of, both, equal, ge, poly, quotient
+from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
 
 
 def of_values(subject: Subject, values: dict, grid, place: str) -> None:
@@ -25,45 +25,50 @@ def relate(
 ) -> None:  # fmt: skip
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
-    numbers: dict = {}  # polynomials by value
-    used = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
-    used |= atoms_of(*(cond for cond, _ in noted))
-    same = _Same(shapes, numels, values, used)
-    for name, tensor in subject.tensors.items():
-        value = values.get(name)
-        if value is None or not hasattr(value, "shape"):
-            continue
+    free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
+    same = _Same(shapes, numels, values, free | atoms_of(*(cond for cond, _ in noted)))
+    tensors = {name: tensor for name, tensor in subject.tensors.items() if hasattr(values.get(name), "shape")}
+    fixed = _fixed(tensors, values, shapes, strides, numels, free)
+    change = Substitution(fixed)
+    for name, tensor in tensors.items():
         shape, numel, why = same.of(name)
-        own = _Own(tensor, value, shape, strides.get(name), numel, used, bool(numels))
-        text, where = own.describe()
-        subject.assumptions.append(Assumption(text + why, where, own.cond))
-        for term, number in own.sizes():
-            known = numbers.setdefault(number, [])
-            if poly(term).const is None and term not in known and len(known) < 8:
-                known.append(term)
+        shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
+        own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
+        subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     for name, symbol in subject.integers.items():
-        _number(subject, name, symbol, int(values.get(name) or 0), terms, numbers, place)
+        _number(subject, name, symbol, values.get(name), terms, place)
     _memory(subject, values)
     for cond, where in noted:
-        subject.assumptions.append(Assumption(f"{spelled(cond)}, as the program checks", where, cond))
-    extents = [one if isinstance(one, Poly) else _extent(int(one), subject, values) for one in grid]
+        if (cond := change.cond(cond)) is not TRUE:
+            subject.assumptions.append(Assumption(f"{spelled(cond)}, as the program checks", where, cond))
+    extents = [one if isinstance(one, Poly) else poly(int(one)) for one in grid]
     extents += [poly(1)] * (3 - len(extents))
     subject.set_grid(extents, place, ", ".join(map(_spell, extents)))
 
 
-def _number(subject, name: str, symbol: Poly, value: int, terms: dict, numbers: dict, place: str) -> None:
+def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dict, free: set) -> dict:
+    """{a size: its number} of sizes that the program makes no number or grid of: they stay as they are."""
+    fixed: dict = {}
+    for name in tensors:
+        extents = [int(one) for one in values[name].shape]
+        pairs = zip(
+            [*shapes.get(name, ()), *strides.get(name, ()), numels.get(name, poly(0))],
+            [*extents, *_steps(values[name], extents), math.prod(extents)], strict=False,
+        )  # fmt: skip
+        for term, number in pairs:
+            if term.atom is not None and term.atom not in free:
+                fixed[term.atom] = poly(number)
+    return fixed
+
+
+def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) -> None:
     """What a number of the launch is."""
     if name in terms:
-        text = f"{name} == {_spell(terms[name])}"
-        subject.assumptions.append(Assumption(text, place, equal(symbol, terms[name])))
-        return
-    same = _alike(name, numbers.get(value, [])) if value > 1 else []
-    for term in same:
-        text = f"{name} == {_spell(term)}: both are {value}"
-        subject.assumptions.append(Assumption(text, place, equal(symbol, term)))
-    if not same:
-        text = f"{name} = {value}: it comes from no size of a tensor"
-        subject.assumptions.append(Assumption(text, place, equal(symbol, value)))
+        text, term = f"{name} == {_spell(terms[name])}", terms[name]
+    else:
+        term = int(value or 0)
+        text = f"{name} = {term}: the program makes it of no tensor's size"
+    subject.assumptions.append(Assumption(text, place, equal(symbol, term)))
 
 
 class _Same:
@@ -109,22 +114,23 @@ class _Same:
 class _Own:
     """A tensor of a launch, as terms: its number of elements alone where nothing asks for more."""
 
-    def __init__(self, tensor, value, shape, strides, numel, used: set, is_followed: bool):
+    def __init__(self, tensor, value, shape, strides, numel, free: set):
         self._tensor = tensor
-        self._extents = [int(one) for one in value.shape]
-        self._steps = _steps(value, self._extents)
-        dense = zip(self._extents, self._steps, _dense(self._extents), strict=True)
+        extents = [int(one) for one in value.shape]
+        self._steps = _steps(value, extents)
+        dense = zip(extents, self._steps, _dense(extents), strict=True)
         is_dense = all(extent == 1 or a == b for extent, a, b in dense)
-        self._shape = shape if shape is not None else [tensor.dimension(i) for i in range(len(self._extents))]
+        self._shape = shape or [poly(one) for one in extents]
         self.cond, self._is_flat = both(), False
-        asks = atoms_of(*self._shape, *(strides or ())) & used
-        if is_dense and is_followed and not asks and numel is not None:
+        asks = atoms_of(*self._shape, *strides) & free
+        if is_dense and not asks and numel is not None and atoms_of(numel):
             self._is_flat = True
             tensor.numel, tensor.is_known = numel, True
-        elif is_dense and not (strides and atoms_of(*strides) & used):
+        elif is_dense and not atoms_of(*strides) & free:
             tensor.set_shape(self._shape)
         else:
-            self._set_strides(strides or [tensor.stride(i) for i in range(len(self._extents))])
+            self._set_strides(strides or [poly(one) for one in self._steps])
+        tensor.is_guessed = not atoms_of(tensor.numel)
         if not self._is_flat and numel is not None and is_dense and numel != tensor.numel:
             self.cond = both(self.cond, equal(numel, tensor.numel))
 
@@ -138,28 +144,15 @@ class _Own:
         conds = [ge(known[a], known[b] * self._shape[b]) for a, b in zip(order, order[1:], strict=False)]
         self.cond = both(*conds, *(ge(known[i], 1) for i in order))
 
-    def describe(self) -> tuple[str, str]:
+    def describe(self) -> str:
         tensor = self._tensor
         if self._is_flat:
-            return f"{tensor.name} is contiguous, with {_spell(tensor.numel)} elements", "its launch"
+            return f"{tensor.name} is contiguous, with {_spell(tensor.numel)} elements"
         text = f"{tensor.name} has the shape ({', '.join(map(_spell, self._shape))})"
         if tensor.strides is None:
-            return f"{text} and is contiguous", "its launch"
+            return f"{text} and is contiguous"
         words = ", ".join(map(_spell, tensor.strides))
-        return f"{text} and the strides ({words}), with which elements do not overlap", "its launch"
-
-    def sizes(self) -> list:
-        """(term, number) of its sizes."""
-        if self._is_flat:
-            return [(self._tensor.numel, math.prod(self._extents)), *zip(self._shape, self._extents, strict=True)]
-        strides = self._tensor.strides or _products(self._shape)
-        numel = math.prod(self._shape, start=poly(1))
-        return list(zip([*self._shape, *strides, numel],
-                        [*self._extents, *self._steps, math.prod(self._extents)], strict=True))
-
-
-def _products(extents) -> list[Poly]:
-    return [math.prod(extents[i + 1 :], start=poly(1)) for i in range(len(extents))]
+        return f"{text} and the strides ({words}), with which elements do not overlap"
 
 
 def _dense(extents) -> list[int]:
@@ -173,34 +166,6 @@ def _steps(value, extents) -> list[int]:
     if hasattr(value, "strides") and hasattr(value, "itemsize"):
         return [int(one) // value.itemsize for one in value.strides]
     return _dense(extents)
-
-
-def _alike(name: str, terms: list) -> list:
-    """Of what has a number's value, what its name speaks of: strides or sizes."""
-    if len(terms) < 2:
-        return terms
-    is_stride = "stride" in name
-    chosen = [term for term in terms if ("stride" in repr(term)) == is_stride]
-    return chosen or terms
-
-
-def _extent(number: int, subject: Subject, values: dict) -> Poly:
-    """The extent of a grid of which only the number is known: a size, or the quotient of one by a constant."""
-    if number == 1:
-        return poly(1)
-    for name, symbol in subject.integers.items():
-        value = int(values.get(name, 0))
-        if value == number:
-            return symbol
-        for constant in subject.constants.values():
-            if isinstance(constant, int) and constant > 1 and value > 1 and -(-value // constant) == number:
-                return quotient(symbol + constant - 1, constant)
-    for name, tensor in subject.tensors.items():
-        shape = getattr(values.get(name), "shape", ())
-        for extent, term in zip(shape, tensor.shape or (), strict=False):
-            if int(extent) == number:
-                return term
-    return poly(number)
 
 
 def _memory(subject: Subject, values: dict) -> None:
