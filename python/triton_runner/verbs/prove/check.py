@@ -318,7 +318,7 @@ class Checker:
             if tensor is None:
                 continue
             placed = [(access, *self._placed(access)) for access in accesses]
-            goal, given = cover.goal(tensor, placed)
+            goal, given = cover.goal(tensor, placed, {cond for cond, _ in self._reader.assumes})
             what = f"an element of {base} may not be written"
             if goal is None:
                 reason = _reason(f"no program was found that writes a given element of {base}", accesses[0].place)

@@ -53,7 +53,7 @@ class Refuter:
             return None
         deadline = time.perf_counter() + self._seconds * 3
         for goal, (high, last) in itertools.product(goals[:3], _TIERS):
-            if name == "covered" and high > 5000:
+            if name == "covered" and high > 1 << 20:
                 continue
             left = deadline - time.perf_counter()
             if left <= 0:
@@ -61,7 +61,7 @@ class Refuter:
             model = self._solver.model(*goal.conds, *self._sizes(high, last, name), seconds=min(left, self._seconds))
             if model is None:
                 continue
-            found = self._uncovered(model) if name == "covered" else self._run(name, model)
+            found = self.uncovered(model) if name == "covered" else self._run(name, model)
             if found is not None:
                 return found
         return None
@@ -71,19 +71,19 @@ class Refuter:
         conds = [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]
         for i in range(3):
             conds += [le(one, last) for one in _programs(i)]
-        if high <= 5000:
+        if high <= 5000 or name == "covered":
             conds += [le(tensor.numel, _MOST_ELEMENTS // 4) for tensor in self._subject.tensors.values()]
         if name == "covered" or high <= 300:
             conds += [le(programs(i), (4096, 64, 16)[i]) for i in range(3)]
-        elif high > 5000:  # only the first programs are run: x goes first
-            conds += [equal(one, 0) for i in (1, 2) for one in _programs(i)]
+        elif high > 5000:  # only the first programs are run, of which those of y and z come late
+            conds += [le(one, 64 if last > 1 << 12 else 0) for i in (1, 2) for one in _programs(i)]
         return conds
 
-    def _uncovered(self, model: dict) -> CounterExample | None:
+    def uncovered(self, model: dict) -> CounterExample | None:
         """What nobody wrote is as it was, whatever that was."""
         left, launch = None, None
         for fill in (0x55, 0xAA):
-            made = self._made(model, fill)
+            made = self.made(model, fill)
             if made is None or math.prod(made[0].grid) > 1 << 14:
                 return None
             launch = made[0]
@@ -133,7 +133,9 @@ class Refuter:
                 count = max(_number(change, tensor.numel, 0), 0)
                 if tensor.memory not in memory:
                     is_output = name in self._outputs
-                    memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
+                    array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
+                    if name in self._subject.declared and count <= _MOST_ELEMENTS:
+                        array[:] = _number(change, self._subject.declared[name][1], 1) - 1
                 shown[name] = f"{tensor.element}[{count}]"
                 named.append((name, memory[tensor.memory]))
             elif name in self._subject.integers:
@@ -148,7 +150,7 @@ class Refuter:
         return Launch(self._subject, grid, named, shown, self._outputs), _needed(change, grid)
 
     def _run(self, name: str, model: dict) -> CounterExample | None:
-        made = self._made(model)
+        made = self.made(model)
         if made is None or made[1] > _MOST_PROGRAMS:
             return None
         launch, needed = made
@@ -158,7 +160,7 @@ class Refuter:
             return None
         return CounterExample(launch.shown, list(launch.grid), with_source(trap), trap.file, trap.line)
 
-    def _made(self, model: dict, fill: int = 0) -> tuple | None:
+    def made(self, model: dict, fill: int = 0) -> tuple | None:
         try:
             return self.launch(model, fill)
         except (DiagnosticError, MemoryError, OverflowError, OSError, ValueError):

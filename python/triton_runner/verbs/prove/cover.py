@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from triton_runner.verbs.prove.model import program, programs
 from triton_runner.verbs.prove.terms import (
-    FALSE,
     Atom,
     Cond,
     Poly,
@@ -28,8 +27,9 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import axis
 
 
-def goal(tensor, placed) -> tuple[Cond | None, list]:
-    """(each element is written, what is given of an element); placed: (access, offset, mask) of the stores."""
+def goal(tensor, placed, assumed: set) -> tuple[Cond | None, list]:
+    """(each element is written, what is given of an element); placed: (access, offset, mask) of the stores;
+    assumed: conditions of their paths that the kernel says are so."""
     places = tensor.places()
     element = [symbol(f"of {tensor.name}[{i}]", 0) for i in range(len(places))]
     given = [cond for at, (extent, _) in zip(element, places, strict=True) for cond in (ge(at, 0), lt(at, extent))]
@@ -42,7 +42,8 @@ def goal(tensor, placed) -> tuple[Cond | None, list]:
         if found is None:
             continue
         change = Substitution(found)
-        conds = [*access.path, mask, equal(offset, target)]
+        given += [change.cond(cond) for cond in access.path if cond in assumed]
+        conds = [*(cond for cond in access.path if cond not in assumed), mask, equal(offset, target)]
         for dimension in range(3):
             conds += [ge(program(dimension), 0), lt(program(dimension), programs(dimension))]
         for i, extent in enumerate(access.shape):
@@ -132,11 +133,8 @@ class _Solving:
                 return None
             constant, digits = digits
             at = at - constant
-            for i, (factor, atom) in enumerate(digits):
-                value = at
-                if i:
-                    value = remainder(value, digits[i - 1][0])
-                value = quotient(value, factor) if factor != poly(1) else value
+            for factor, atom in digits:
+                value, at = quotient(at, factor), remainder(at, factor)
                 if atom in self._values:
                     continue
                 self._values[atom] = value
@@ -174,5 +172,3 @@ def _is_open(atom: Atom) -> bool:
     """Whether an atom is free or made of what is free."""
     return any(_is_free(one) for one in atoms_of(atom))
 
-
-NOTHING = FALSE

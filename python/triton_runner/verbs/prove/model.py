@@ -378,7 +378,8 @@ class Reader:
     def _box(self, op, kind: str, descriptor: Value) -> None:
         """An access to a box; elements outside of the descriptor's shape are left out."""
         indices = [self._env.get(value, OTHER) for value in op.group("indices")]
-        shape = tuple(op.operands[0].type.shape)
+        type_ = op.operands[0].type
+        shape = tuple(type_.shape or type_.element.shape)
         is_known = descriptor.parts and all(one.kind == "int" for one in indices)
         if not is_known:
             pointer = Value("ptr", None, shape, 64, None, descriptor.note or "a descriptor that the host made")

@@ -26,11 +26,8 @@ from triton_runner.verbs.prove.terms import TRUE
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
     """The answers for one kernel. names: the properties, by default all; seconds: for each of them."""
     started = time.perf_counter()
-    solver = Solver(subject.facts(), min(seconds, 2.0))
     say(subject.name)
-    reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
-    solver.deadline = started + seconds
-    reader.read()
+    solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
     assumed += [Assumed("tl.assume", str(place)) for _, place in dict(reader.assumes).items()]
     contradictory = _contradictory(subject, solver, reader)
@@ -51,6 +48,15 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     return Proof(
         subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3)
     )
+
+
+def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
+    """The kernel as terms, and the solver that has what is assumed. seconds: the most that it may take."""
+    solver = Solver(subject.facts(), min(seconds, 2.0))
+    reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
+    solver.deadline = time.perf_counter() + seconds
+    reader.read()
+    return solver, reader
 
 
 def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Assumed]:
