@@ -20,8 +20,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import run as libraries  # noqa: E402
 from suite import results  # noqa: E402
 
-SECONDS = 5  # for each property
-LIMIT = 240  # for a case
+SECONDS = 3  # for each property
+LIMIT = 90  # for a case
 GIVEN = "numel < 2**30"
 PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
 SETTLED = ("proved", "refuted", "nothing to prove")

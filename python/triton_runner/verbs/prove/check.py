@@ -34,12 +34,10 @@ from triton_runner.verbs.prove.terms import (
 
 @dataclasses.dataclass
 class Goal:
-    """Something that was not proved. conds: what holds where it does not; apps: of which values nothing is
-    known there."""
+    """Something that was not proved. conds: what holds where it does not."""
 
     conds: tuple
     reason: Reason
-    apps: list
 
 
 @dataclasses.dataclass
@@ -97,8 +95,21 @@ class Checker:
             advice = f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
             finding.unknown.append(_reason(f"{what}; {advice}", place))
             return False
-        finding.goals.append(Goal((*given, negated(goal)), _reason(what, place), _notes(goal, *given)))
+        data = [note for note in _notes(goal, *given) if self._is_data(note)]
+        if data:
+            name = data[0].split()[2] if data[0].startswith("loaded from ") else "NAME"
+            advice = f"it depends on what is {data[0]}: --given '{name} in 0..V'"
+            finding.unknown.append(_reason(f"{what}; {advice}", place))
+        else:
+            finding.goals.append(Goal((*given, negated(goal)), _reason(what, place)))
         return False
+
+    def _is_data(self, note: str) -> bool:
+        """Whether a value is one of the program's data, of which nothing is declared: an array of zeros, with
+        which a counter-example would run, says nothing about it."""
+        if not note.startswith(("loaded from ", "read by ")):
+            return False
+        return not any(note.startswith(f"loaded from {name} ") for name in self._reader.declared)
 
     def _sound(self, finding: Finding) -> bool:
         """Whether the model has all that the kernel does; else the property is unknown."""
@@ -179,8 +190,7 @@ class Checker:
 
     def _overflow(self) -> Finding:
         finding = Finding("overflow")
-        for problem in self._reader.problems:
-            finding.unknown.append(_reason(problem.why, problem.place))
+        self._sound(finding)
         for access in self._reader.accesses:
             finding.count += 1
             if access.base is None:
@@ -238,8 +248,7 @@ class Checker:
 
     def _division(self) -> Finding:
         finding = Finding("division")
-        for problem in self._reader.problems:
-            finding.unknown.append(_reason(problem.why, problem.place))
+        self._sound(finding)
         for division in self._reader.divisions:
             divisor = division.divisor
             if divisor.kind == "int" and divisor.term.const:
@@ -322,7 +331,7 @@ class Checker:
             what = f"an element of {base} may not be written"
             if goal is None:
                 reason = _reason(f"no program was found that writes a given element of {base}", accesses[0].place)
-                finding.goals.append(Goal((), reason, []))
+                finding.goals.append(Goal((), reason))
                 continue
             self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
         return finding

@@ -34,17 +34,19 @@ class Watching(asked.Watching):
         names = launch.function.arg_names
         named = {**dict(zip(names, launch.args, strict=False)), **launch.keywords}
         grid = launch.keywords.get("grid")
-        self._launch = {"named": named, "grid": grid}
+        kept = self._launch = {"named": named, "grid": grid}
 
         def plain_grid(meta):
-            self._launch["grid"] = grid(meta)
-            return sizes.plain(self._launch["grid"])
+            kept["grid"] = grid(meta)
+            return sizes.plain(kept["grid"])
 
         launch.replace(sizes.plain, {"grid": plain_grid} if callable(grid) else {})
 
     def _observe(self, call, go) -> None:
         go()
         launch, self._launch = self._launch, None
+        if launch is None and not self._inside:  # of a compiled kernel itself
+            launch = {"named": dict(call.named), "grid": call.grid}
         if launch is None or (self._names and call.name not in self._names):
             return
         src = getattr(call.kernel, "src", None)
@@ -83,18 +85,24 @@ class Watching(asked.Watching):
                     field = atom.args[0].partition(".")[2]
                     rename[atom] = symbol(f"{name}.{field}", atom.lo, atom.hi)
         change = Substitution(rename)
+        known = set(rename)
+
+        def term(value):
+            """Returns the term of a number that is made of sizes of the launch's own tensors."""
+            is_own = isinstance(value, sizes.Size) and {
+                atom for atom in atoms_of(value.term) if atom.kind == "sym"
+            } <= known
+            return change.poly(value.term) if is_own else None
+
         for name in subject.integers:
-            if isinstance(named.get(name), sizes.Size):
-                terms[name] = change.poly(named[name].term)
+            if (own := term(named.get(name))) is not None:
+                terms[name] = own
         grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
-        grid = [change.poly(one.term) if isinstance(one, sizes.Size) else one for one in grid]
+        grid = [one if (own := term(one)) is None else own for one in grid]
         shapes = {name: [change.poly(one) for one in shape] for name, shape in shapes.items()}
         strides = {name: [change.poly(one) for one in steps] for name, steps in strides.items()}
         numels = {name: change.poly(one) for name, one in numels.items()}
-        used = [*terms.values(), *(one for one in grid if not isinstance(one, int))]
-        all_terms = [*used, *(one for these in (*shapes.values(), *strides.values()) for one in these), *numels.values()]
         noted = [(change.cond(cond), place) for cond, place in sizes.noted([*map(poly, rename)])]
-        del all_terms
         relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
 
 

@@ -108,7 +108,7 @@ class Reader:
 
     def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict):
         self._module, self._function = module, function
-        self._arguments, self._solver, self._declared = arguments, solver, declared
+        self._arguments, self._solver, self.declared = arguments, solver, declared
         self.accesses: list[Access] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
@@ -137,7 +137,7 @@ class Reader:
     def _fits(self, term: Poly, bits: int) -> bool:
         half = 1 << (bits - 1)
         fits = both(ge(term, -half), lt(term, half))
-        return self._solver.by_bounds(fits, self._given()) if bits == 64 else self._holds(fits)
+        return self._solver.by_bounds(fits, self._given()) if bits > 32 else self._holds(fits)
 
     def _holds(self, cond: Cond) -> bool:
         if cond is TRUE or cond is FALSE:
@@ -317,7 +317,7 @@ class Reader:
             result = unknown(op.results[0].type, note, "pointer")
             return dataclasses.replace(result, base=pointer.base) if pointer.kind == "ptr" else result
         self._shape = _shape_of(op.results[0])
-        term = self._computing._exact(pointer.term + offset.term, 64)
+        term = self._computing._exact(pointer.term + offset.term, pointer.bits)
         return dataclasses.replace(pointer, term=term, shape=_shape_of(op.results[0]))
 
     # ---- memory
@@ -347,8 +347,8 @@ class Reader:
         result = unknown(op.results[0].type, f"loaded from {base or 'memory'} at {_place(op)}", "loaded")
         if result.kind != "int" or op.results[0] not in self._wanted:
             return result if result.kind != "int" else OTHER
-        if base in self._declared and not self._dry:
-            lo, hi = self._declared[base]
+        if base in self.declared and not self._dry:
+            lo, hi = self.declared[base]
             is_on = TRUE if mask is None else mask.term if mask.kind == "bool" else FALSE
             self._solver.add(either(negated(is_on), both(ge(result.term, lo), lt(result.term, hi))))
         if mask is not None and mask.kind == "bool" and other is not None and other.kind == "int":

@@ -26,6 +26,11 @@ def relate(
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
     free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
+    for _ in noted:
+        for cond, _ in noted:
+            parts = cond.args[0].parts if cond.op == "eq0" else {}
+            if cond.op == "eq0" and len(parts) == 2 and cond.args[0].atoms() & free:
+                free |= cond.args[0].atoms()  # the program says that it is equal to a size that it asks for
     same = _Same(shapes, numels, values, free | atoms_of(*(cond for cond, _ in noted)))
     tensors = {name: tensor for name, tensor in subject.tensors.items() if hasattr(values.get(name), "shape")}
     fixed = _fixed(tensors, values, shapes, strides, numels, free)

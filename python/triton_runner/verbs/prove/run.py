@@ -34,6 +34,8 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     if contradictory:
         seconds_ = round(time.perf_counter() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
+    if solver.model(*(cond for cond, _ in reader.assumes), seconds=2) is None:
+        assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
     checker = Checker(reader, solver, subject.tensors, seconds)
     refuter = Refuter(subject, solver, min(seconds, 1.5), reader.accesses)
     answers = []

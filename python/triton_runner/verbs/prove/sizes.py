@@ -20,10 +20,13 @@ from triton_runner._base.errors import package_folders
 from triton_runner.verbs.prove.terms import Poly, atoms_of, both, equal, ge, le, lt, negated, poly, quotient, remainder, symbol
 
 _noted: list = []  # (condition, file:line) of the program's comparisons
-_SAME = {
-    "empty_like", "zeros_like", "ones_like", "rand_like", "randn_like", "full_like", "clone", "contiguous", "to",
-    "float", "half", "bfloat16", "double", "detach", "requires_grad_", "cuda", "cpu", "fill_", "zero_", "relu",
-    "exp", "neg", "abs", "long", "int", "bool", "normal_", "uniform_", "copy_", "type",
+# The results of these may have the shape of their first tensor by chance alone.
+_OTHER = {
+    "matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "einsum", "linear", "addmm", "baddbmm", "tensordot", "outer",
+    "inner", "kron", "t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "__get__", "narrow", "select",
+    "__getitem__", "chunk", "split", "expand", "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze",
+    "as_strided", "gather", "index_select", "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding",
+    "new_empty", "new_zeros", "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
 }  # fmt: skip
 _SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
 _NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
@@ -154,9 +157,10 @@ class Watch(TorchFunctionMode):
         return torch.Size([Size.of(int(a), b) for a, b in zip(shape, self._of(tensor)[0], strict=True)])
 
     def _made(self, name: str, args, kwargs, first, result) -> None:
-        if name in _SAME and first is not None and result is not first and _shape(first) == _shape(result):
-            shape, _, numel = self._of(first)
-            self._put(result, shape, numel)
+        if name not in _OTHER and first is not None:
+            if result is not first and _shape(first) == _shape(result):
+                shape, _, numel = self._of(first)
+                self._put(result, shape, numel)
         elif name in _SIZED or name in _NEW:
             given = args[1:] if name in _NEW else args
             given = given[-1:] if name == "randint" else given

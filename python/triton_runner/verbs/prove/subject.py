@@ -105,6 +105,11 @@ class Subject:
         memories = {tensor.memory for tensor in self.tensors.values()}
         if len(memories) > 1:
             found.append(("tensors do not overlap", "the model of tensors"))
+        if self.constants:
+            words = ", ".join(f"{name} = {value}" for name, value in self.constants.items())
+            found.append((f"it is compiled with {words}", "its constants"))
+        if not self.integers and not any(atoms_of(tensor.numel) for tensor in self.tensors.values()):
+            found.append(("no parameter is a size: this is about one launch", "its signature"))
         if self.grid is None:
             found.append(("the grid is any", "no --grid was given"))
         return [Assumption(text, place, both()) for text, place in found]
@@ -148,7 +153,8 @@ def _add(subject: Subject, argument, hints: dict) -> None:
         is_plain = type_.element.kind in ("integer", "float")
         bits = 8 if element == "i1" else (type_.element.width if is_plain else 64)
         subject.tensors[name] = Tensor(name, element, max(bits // 8, 1))
-        subject.arguments[name] = Value("ptr", poly(0), (), 64, name)
+        place = 64 - (subject.tensors[name].bytes.bit_length() - 1)  # addresses wrap in bytes, offsets in elements
+        subject.arguments[name] = Value("ptr", poly(0), (), place, name)
     elif type_.kind == "integer" and type_.width == 1:
         number = symbol(name, 0, 1)
         subject.integers[name] = number
