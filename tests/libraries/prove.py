@@ -32,7 +32,9 @@ def prove(words: list[str], environment: dict[str, str]) -> list[dict]:
     command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(SECONDS)]
     command += ["--given", GIVEN, *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, **environment})
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, **environment}
+        )
         return json.loads(done.stdout)["proofs"]
     except (subprocess.TimeoutExpired, ValueError, KeyError):
         return []
@@ -67,7 +69,9 @@ def of_tutorials(folder: str) -> list[dict]:
 
 
 def _verdicts(proof: dict) -> str:
-    return f"{proof['seconds']} s, " + ", ".join(f"{one['property']} {one['verdict']}" for one in proof["answers"])
+    return f"{proof['seconds']} s, " + ", ".join(
+        f"{one['property']} {one['verdict']}" for one in proof["answers"]
+    )
 
 
 def shares(proofs: list[dict]) -> dict[str, str]:
@@ -98,7 +102,9 @@ def main() -> None:
         share = shares(proofs)
         print(f"{name}: {len(proofs)} kernels; " + "; ".join(f"{key}: {text}" for key, text in share.items()))
         if seconds:
-            rows.append([name, len(proofs), *share.values(), round(statistics.median(seconds), 1), max(seconds)])
+            rows.append(
+                [name, len(proofs), *share.values(), round(statistics.median(seconds), 1), max(seconds)]
+            )
     if options.write:
         columns = ["of", "kernels", *PROPERTIES, "median s", "longest s"]
         what = f"kernels that operators of libraries and tutorials launch, under `--given '{GIVEN}'`"
@@ -106,7 +112,9 @@ def main() -> None:
         old = results.read("prove").get("libraries", {"table": {"rows": []}})["table"]["rows"]
         rows = [*(row for row in old if row[0] not in groups), *rows]
         said = f"{sum(row[1] for row in rows)} kernels"
-        results.record("prove", "libraries", what, command, {"result": said}, table={"columns": columns, "rows": rows})
+        results.record(
+            "prove", "libraries", what, command, {"result": said}, table={"columns": columns, "rows": rows}
+        )
 
 
 if __name__ == "__main__":

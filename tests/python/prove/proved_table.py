@@ -13,7 +13,9 @@ STRIDED = (
     "x.shape == (M, N), x.stride == (stride_x, 1), out.shape == (M, N), out.stride == (stride_out, 1), "
     "stride_x >= N, stride_out >= N"
 )
-ROW = "x.shape == (M, N), x.stride == (stride, 1), out.shape == (M, N), out.stride == (stride, 1), stride >= N"
+ROW = (
+    "x.shape == (M, N), x.stride == (stride, 1), out.shape == (M, N), out.stride == (stride, 1), stride >= N"
+)
 SMALL = "numel < 2**30"
 SHORT = "N <= BLOCK"
 TILES = {"BM": 64, "BN": 64, "BK": 32}
@@ -115,7 +117,7 @@ LARGE = {
                             PRODUCT.replace("numel < 2**28, ", ""), "overflow"),
     "a grid that ends": ("add", [P, P, P, I], B, "min(cdiv(n, BLOCK), 4096)", ADD, "covered"),
     "one length of a thousand": ("add_except_one_length", [P, P, P, I], {"BLOCK": 1024}, BLOCKS, ADD, "bounds"),
-    "rows of more than a block": ("row_sums", [P, P, I, I], {"BLOCK": 4096}, "M", f"x.shape == (M, N), out.numel == M", "overflow"),
+    "rows of more than a block": ("row_sums", [P, P, I, I], {"BLOCK": 4096}, "M", "x.shape == (M, N), out.numel == M", "overflow"),
     "columns beyond 8192": ("rows", [P, P, I, I, I, I], {"BLOCK": 8192}, "M", f"{STRIDED}, {SMALL}", "covered"),
     "lengths that BM divides": ("attention_even", [H, H, H, H, I], {"BM": 64, "BN": 128, "D": 64}, "cdiv(N, BM), 1",
                                 f"{HEADS.replace('grid[1] * ', '')}, {SMALL}", "bounds"),

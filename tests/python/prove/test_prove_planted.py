@@ -11,7 +11,9 @@ from triton_runner.verbs.prove import run
 
 
 @functools.cache
-def answers(kernel: str, types: tuple, constants: tuple, grid: str, given: str, properties: tuple = ()) -> dict:
+def answers(
+    kernel: str, types: tuple, constants: tuple, grid: str, given: str, properties: tuple = ()
+) -> dict:
     how = {"signature": ", ".join(types), "constexprs": dict(constants), "target": "cuda:80", "options": {}}
     subject = run.of_kernel(f"{table.KERNELS}:{kernel}", kernel, how)
     subject.assume((given,), grid)

@@ -28,7 +28,7 @@ from triton_runner.verbs.prove.terms import (
 )
 
 MEMORY = 1 << 47  # bytes that a process can address
-_FORM = "as in \"M <= 2**31, x.shape == (M, K), index in 0..V\""
+_FORM = 'as in "M <= 2**31, x.shape == (M, K), index in 0..V"'
 
 
 @dataclasses.dataclass
@@ -88,9 +88,7 @@ class Tensor:
         """(extent, stride) of each dimension; one where only the number of elements is known."""
         if self.shape is None:
             return [(self.numel, poly(1))]
-        strides = self.strides or [
-            _product(self.shape[i + 1 :]) for i in range(len(self.shape))
-        ]
+        strides = self.strides or [_product(self.shape[i + 1 :]) for i in range(len(self.shape))]
         return list(zip(self.shape, strides, strict=True))
 
 
@@ -145,7 +143,9 @@ class Given:
             return self._declare(node, text)
         if any(isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)):
             conds = [
-                Reading(Names({**self._names.numbers, "numel": tensor.numel}, self._names.tensors), "--given").cond(node)
+                Reading(
+                    Names({**self._names.numbers, "numel": tensor.numel}, self._names.tensors), "--given"
+                ).cond(node)
                 for tensor in self._names.tensors.values()
             ]
             self.facts.append(Assumption(text, place, both(*conds)))
@@ -158,7 +158,7 @@ class Given:
         name, bounds = node.left, node.comparators[0]
         is_range = isinstance(bounds, ast.Call) and getattr(bounds.func, "id", "") == "range"
         if not isinstance(name, ast.Name) or not is_range or len(bounds.args) != 2:
-            raise fail(f"--given {text!r} is not understood", "as in \"index in 0..V\"")
+            raise fail(f"--given {text!r} is not understood", 'as in "index in 0..V"')
         if name.id not in self._names.tensors:
             raise self._names.fail(name.id, "--given")
         reading = Reading(self._names, "--given")
@@ -177,15 +177,23 @@ class Given:
             raise self._names.fail(left.value.id, "--given")
         reading, text = Reading(self._names, "--given"), _readable(node)
         if left.attr == "numel":
-            tensor.numel, tensor.is_known, tensor.shape, tensor.strides = reading.number(right), True, None, None
+            tensor.numel, tensor.is_known, tensor.shape, tensor.strides = (
+                reading.number(right),
+                True,
+                None,
+                None,
+            )
         elif left.attr in ("shape", "stride", "strides"):
             if not isinstance(right, ast.Tuple):
                 raise fail(f"--given {text!r}: a tuple is expected", 'as in "x.shape == (M, K)"')
             numbers = [reading.number(one) for one in right.elts]
             (tensor.set_shape if left.attr == "shape" else tensor.set_strides)(numbers)
             if tensor.shape and tensor.strides and len(tensor.shape) != len(tensor.strides):
-                raise fail(f"--given: {tensor.name} has {len(tensor.shape)} dimensions and "
-                           f"{len(tensor.strides)} strides", _FORM)
+                raise fail(
+                    f"--given: {tensor.name} has {len(tensor.shape)} dimensions and "
+                    f"{len(tensor.strides)} strides",
+                    _FORM,
+                )
         else:
             raise fail(f"--given {text!r}: a tensor has numel, shape and stride", _FORM)
         self.facts.append(Assumption(text, f"--given {text!r}", both()))
@@ -259,7 +267,12 @@ class Reading:
 
     def _operation(self, node) -> Poly:
         a, b = self.number(node.left), self.number(node.right)
-        if isinstance(node.op, ast.Pow) and a.const is not None and b.const is not None and 0 <= b.const <= 64:
+        if (
+            isinstance(node.op, ast.Pow)
+            and a.const is not None
+            and b.const is not None
+            and 0 <= b.const <= 64
+        ):
             return poly(a.const**b.const)
         if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b.const is not None and b.const <= 0:
             raise self._fail(node, "a divisor is at least 1")

@@ -117,7 +117,7 @@ class Checker:
         for problem in self._reader.problems:
             finding.unknown.append(_reason(problem.why, problem.place))
         if ends.goals or ends.unknown:
-            first = (ends.goals[0].reason if ends.goals else ends.unknown[0])
+            first = ends.goals[0].reason if ends.goals else ends.unknown[0]
             text = f"a counted loop is not proved to end, or its counter overflows: {first.text}"
             finding.unknown.append(Reason(text, first.file, first.line))
         return not finding.unknown
@@ -130,8 +130,11 @@ class Checker:
         left: list = []
         for _ in range(8):
             wraps = sorted(atom for atom in atoms_of(term) if atom.kind == "wrap" and atom not in left)
-            inner = [atom for atom in wraps if not any(one.kind == "wrap" and one not in left
-                                                       for one in atoms_of(atom.args[0]))]
+            inner = [
+                atom
+                for atom in wraps
+                if not any(one.kind == "wrap" and one not in left for one in atoms_of(atom.args[0]))
+            ]
             if not inner:
                 break
             by = {}
@@ -157,7 +160,9 @@ class Checker:
     def _tensor(self, finding: Finding, access: Access):
         """The tensor of an access; None, and why, where it is not known."""
         if access.base is None:
-            finding.unknown.append(_reason(f"the address of {access.op} is not followed: {access.note}", access.place))
+            finding.unknown.append(
+                _reason(f"the address of {access.op} is not followed: {access.note}", access.place)
+            )
             return None
         tensor = self._tensors[access.base]
         if not tensor.is_known:
@@ -217,7 +222,9 @@ class Checker:
     def _wraps(self, finding: Finding, term, atom: Atom, given, what: str, place: Place) -> None:
         half = 1 << (atom.args[1] - 1)
         fits = both(ge(atom.args[0], -half), lt(atom.args[0], half))
-        self._proves(finding, fits, (*given, *_used(term, atom)), f"{what} may overflow {atom.args[1]} bits", place)
+        self._proves(
+            finding, fits, (*given, *_used(term, atom)), f"{what} may overflow {atom.args[1]} bits", place
+        )
 
     def _ends_of_loops(self) -> Finding:
         if self._ends is not None:
@@ -231,13 +238,17 @@ class Checker:
         for loop in self._reader.loops:
             finding.count += 1
             if loop.lower is None:
-                finding.unknown.append(_reason(f"the loop's bounds are not followed: {loop.note}", loop.place))
+                finding.unknown.append(
+                    _reason(f"the loop's bounds are not followed: {loop.note}", loop.place)
+                )
                 continue
             half = 1 << (loop.bits - 1)
             upper, _ = self._without_wraps(loop.upper, loop.path)
             step, _ = self._without_wraps(loop.step, loop.path)
             goal = ge(step, 1)
-            if not self._proves(finding, goal, loop.path, "the step of the loop may be 0 or less", loop.place):
+            if not self._proves(
+                finding, goal, loop.path, "the step of the loop may be 0 or less", loop.place
+            ):
                 continue
             lower, _ = self._without_wraps(loop.lower, loop.path)
             runs = lt(lower, upper)
@@ -255,7 +266,9 @@ class Checker:
                 continue
             finding.count += 1
             if divisor.kind != "int":
-                finding.unknown.append(_reason(f"the divisor is not followed: {divisor.note}", division.place))
+                finding.unknown.append(
+                    _reason(f"the divisor is not followed: {divisor.note}", division.place)
+                )
                 continue
             term, _ = self._without_wraps(divisor.term, division.path)
             for goal in (ge(term, 1), negated(equal(term, 0))):
@@ -275,8 +288,10 @@ class Checker:
             for access in strangers:
                 self._tensor(finding, access)
         done = set()
-        for write, other in [*itertools.combinations_with_replacement(writes, 2),
-                             *itertools.product(writes, others)]:
+        for write, other in [
+            *itertools.combinations_with_replacement(writes, 2),
+            *itertools.product(writes, others),
+        ]:
             if None in (write.base, other.base):
                 continue
             finding.count += write is other
@@ -330,20 +345,24 @@ class Checker:
             goal, given = cover.goal(tensor, placed, {cond for cond, _ in self._reader.assumes})
             what = f"an element of {base} may not be written"
             if goal is None:
-                reason = _reason(f"no program was found that writes a given element of {base}", accesses[0].place)
+                reason = _reason(
+                    f"no program was found that writes a given element of {base}", accesses[0].place
+                )
                 finding.goals.append(Goal((), reason))
                 continue
             self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
         return finding
-
 
     def _small(self, goal: Cond, given) -> Cond:
         """The goal without the quotients that are proved to be 0."""
         tried: set = set()
         for _ in range(6):
             pairs = {atom.args for atom in sorted(atoms_of(goal)) if atom.kind in ("div", "mod")} - tried
-            pairs = [pair for pair in pairs if not any(
-                one.kind in ("div", "mod") and one.args not in tried for one in atoms_of(*pair))]
+            pairs = [
+                pair
+                for pair in pairs
+                if not any(one.kind in ("div", "mod") and one.args not in tried for one in atoms_of(*pair))
+            ]
             if not pairs:
                 break
             by = {}
@@ -372,14 +391,19 @@ def _used(term, atom: Atom) -> list[Cond]:
     if term.atom is not None and term.atom.kind == "wrap" and term.atom is not atom:
         return _used(term.atom.args[0], atom)
     factors = [set(atoms) - {atom} for atoms in term.parts if atom in atoms]
-    inner = any(atom in atoms_of(*(arg for arg in one.args if isinstance(arg, (Poly, Cond))))
-                for one in term.atoms() if one is not atom)
+    inner = any(
+        atom in atoms_of(*(arg for arg in one.args if isinstance(arg, (Poly, Cond))))
+        for one in term.atoms()
+        if one is not atom
+    )
     shared = set.intersection(*factors) if factors and not inner else set()
     return [negated(equal(poly(one), 0)) if one.lo < 0 else ge(poly(one), 1) for one in shared]
 
 
 def _notes(*terms) -> list[str]:
-    return list(dict.fromkeys(atom.note for atom in sorted(atoms_of(*terms)) if atom.kind == "app" and atom.note))
+    return list(
+        dict.fromkeys(atom.note for atom in sorted(atoms_of(*terms)) if atom.kind == "app" and atom.note)
+    )
 
 
 def _reason(text: str, place: Place) -> Reason:

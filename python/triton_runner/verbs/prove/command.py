@@ -22,7 +22,9 @@ from triton_runner.verbs.prove.results import PROPERTIES, SCHEMA, Proofs
     help='Assume this of sizes: "M <= 2**31, x.shape == (M, K), x.stride == (stride_xm, 1), index in 0..V"; '
     "may be repeated.",
 )  # fmt: skip
-@click.option("--grid", help='For kernel.py:NAME: the programs over parameters: "cdiv(n, BLOCK)". Default: any.')
+@click.option(
+    "--grid", help='For kernel.py:NAME: the programs over parameters: "cdiv(n, BLOCK)". Default: any.'
+)
 @click.option(
     "--property", "properties", multiple=True, type=click.Choice([*PROPERTIES]),
     help="Prove this only; may be repeated. Default: all.",

@@ -22,7 +22,7 @@ from triton_runner.verbs.prove.model import program, programs
 from triton_runner.verbs.prove.results import CounterExample
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.subject import Subject
-from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, ge, le, poly, symbol
+from triton_runner.verbs.prove.terms import Substitution, atoms_of, ge, le, poly, symbol
 
 # The check that shows what is wrong, and the kind of its report.
 CHECKS = {
@@ -58,7 +58,9 @@ class Refuter:
             left = deadline - time.perf_counter()
             if left <= 0:
                 break
-            model = self._solver.model(*goal.conds, *self._sizes(high, last, name), seconds=min(left, self._seconds))
+            model = self._solver.model(
+                *goal.conds, *self._sizes(high, last, name), seconds=min(left, self._seconds)
+            )
             if model is None:
                 continue
             found = self.uncovered(model) if name == "covered" else self._run(name, model)
@@ -101,7 +103,9 @@ class Refuter:
                     f"{int(untouched.sum()):,} of {untouched.size:,} elements of {name} are never written, the first "
                     f"is {first if len(first) != 1 else first[0]}; {access.op} at {access.place} writes to it"
                 )
-                return CounterExample(launch.shown, list(launch.grid), text, access.place.file, access.place.line)
+                return CounterExample(
+                    launch.shown, list(launch.grid), text, access.place.file, access.place.line
+                )
         return None
 
     def _untouched(self, name: str, value, fill: int, model: dict):
@@ -231,7 +235,9 @@ def _array(tensor, count: int, fill: int):
     element = "i8" if tensor.element == "i1" else tensor.element
     dtype = dtype_named(element if not element.startswith("!") else "i64")
     if fill and count * dtype.itemsize <= 1 << 26:
-        return numpy.full(max(count * dtype.itemsize, 1), fill, numpy.uint8)[: count * dtype.itemsize].view(dtype)
+        return numpy.full(max(count * dtype.itemsize, 1), fill, numpy.uint8)[: count * dtype.itemsize].view(
+            dtype
+        )
     if count * dtype.itemsize <= 1 << 24:
         return numpy.zeros(count, dtype)
     return Ghost((count,), dtype).array

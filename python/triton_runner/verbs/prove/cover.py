@@ -32,7 +32,9 @@ def goal(tensor, placed, assumed: set) -> tuple[Cond | None, list]:
     assumed: conditions of their paths that the kernel says are so."""
     places = tensor.places()
     element = [symbol(f"of {tensor.name}[{i}]", 0) for i in range(len(places))]
-    given = [cond for at, (extent, _) in zip(element, places, strict=True) for cond in (ge(at, 0), lt(at, extent))]
+    given = [
+        cond for at, (extent, _) in zip(element, places, strict=True) for cond in (ge(at, 0), lt(at, extent))
+    ]
     target = poly(0)
     for at, (_, stride) in zip(element, places, strict=True):
         target = target + at * stride
@@ -171,4 +173,3 @@ def _digits(part: Poly) -> tuple | None:
 def _is_open(atom: Atom) -> bool:
     """Whether an atom is free or made of what is free."""
     return any(_is_free(one) for one in atoms_of(atom))
-

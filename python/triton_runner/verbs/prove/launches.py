@@ -89,9 +89,10 @@ class Watching(asked.Watching):
 
         def term(value):
             """Returns the term of a number that is made of sizes of the launch's own tensors."""
-            is_own = isinstance(value, sizes.Size) and {
-                atom for atom in atoms_of(value.term) if atom.kind == "sym"
-            } <= known
+            is_own = (
+                isinstance(value, sizes.Size)
+                and {atom for atom in atoms_of(value.term) if atom.kind == "sym"} <= known
+            )
             return change.poly(value.term) if is_own else None
 
         for name in subject.integers:
@@ -115,8 +116,14 @@ def _signature(call, src, named: dict) -> tuple[dict, dict]:
         value, kind = named.get(name, parameters[name].default), own.get(name, "constexpr")
         if parameters[name].is_constexpr or value is None:
             constants[name] = _constant(call, name, value)
-        elif kind == "constexpr" or isinstance(value, int) and not isinstance(value, bool) and int(value) == 1:
-            is_size = isinstance(value, sizes.Size) and value.term.const is None and "stride" not in repr(value.term)
+        elif (
+            kind == "constexpr" or (isinstance(value, int) and not isinstance(value, bool) and int(value) == 1)
+        ):
+            is_size = (
+                isinstance(value, sizes.Size)
+                and value.term.const is None
+                and "stride" not in repr(value.term)
+            )
             types[name] = "i32" if is_size else f"{'i32' if kind == 'constexpr' else kind}:1"
         else:
             types[name] = kind

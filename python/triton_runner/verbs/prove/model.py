@@ -225,7 +225,9 @@ class Reader:
             self._problem(f"{op.name} of a pointer is not followed", op)
         given = [self._env.get(value, OTHER) for value in op.operands]
         if op.does("divides") and op.name != "math.ipowi" and not self._dry:
-            self.divisions.append(Division(given[1], (*self._path, *within(_shape_of(op.operands[1]))), _place(op)))
+            self.divisions.append(
+                Division(given[1], (*self._path, *within(_shape_of(op.operands[1]))), _place(op))
+            )
         if function is not None:
             results = function(op, *given)
         else:
@@ -243,9 +245,7 @@ class Reader:
             self._shape = _shape_of(op.results[0])
             return [self._computing.compute(op, given, self._why(op))]
         writes = any(op.does(effect) for effect in ("stores", "atomics", "mover", "forks", "buffer_writes"))
-        if writes or (op.regions and not op.does("applies")) or not op.effects:
-            self._problem(f"{op.name} is not followed", op)
-        elif op.does("loads"):
+        if writes or (op.regions and not op.does("applies")) or not op.effects or op.does("loads"):
             self._problem(f"{op.name} is not followed", op)
         return [unknown(value.type, self._why(op), op.name) for value in op.results]
 
@@ -382,7 +382,9 @@ class Reader:
         shape = tuple(type_.shape or type_.element.shape)
         is_known = descriptor.parts and all(one.kind == "int" for one in indices)
         if not is_known:
-            pointer = Value("ptr", None, shape, 64, None, descriptor.note or "a descriptor that the host made")
+            pointer = Value(
+                "ptr", None, shape, 64, None, descriptor.note or "a descriptor that the host made"
+            )
             return self._access(op, kind, pointer, None, shape)
         offset, inside = descriptor.term, []
         for i, (index, extent, stride) in enumerate(zip(indices, *descriptor.parts, strict=True)):
@@ -417,9 +419,11 @@ class Reader:
         if function is None:
             return self._others(op, given)
         results = self._call(function, list(given))
-        return results if len(results) == len(op.results) else [
-            unknown(value.type, self._why(op)) for value in op.results
-        ]
+        return (
+            results
+            if len(results) == len(op.results)
+            else [unknown(value.type, self._why(op)) for value in op.results]
+        )
 
     # ---- control
 
@@ -432,10 +436,14 @@ class Reader:
             no = self._region(op, 1, [negated(term)])
         if term is TRUE or term is FALSE:
             return yes if term is TRUE else no
-        return [
-            values.selected(chosen, a, b, result.type, self._why(op))
-            for a, b, result in zip(yes, no, op.results, strict=True)
-        ] if op.results else []
+        return (
+            [
+                values.selected(chosen, a, b, result.type, self._why(op))
+                for a, b, result in zip(yes, no, op.results, strict=True)
+            ]
+            if op.results
+            else []
+        )
 
     def _scf_while(self, op, *inits):
         note = f"carried by the while loop at {_place(op)}"
@@ -520,8 +528,11 @@ class Reader:
         """A carried value in an iteration."""
         if change is None:
             result = unknown(argument.type, f"carried around the loop at {place}", "carried")
-            return dataclasses.replace(result, base=init.base) if result.kind == init.kind == "ptr" and (
-                self._keeps_base(argument)) else result
+            return (
+                dataclasses.replace(result, base=init.base)
+                if result.kind == init.kind == "ptr" and (self._keeps_base(argument))
+                else result
+            )
         if not change.parts:
             return dataclasses.replace(init, shape=_shape_of(argument))
         self._shape = _shape_of(argument)

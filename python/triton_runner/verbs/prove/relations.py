@@ -56,8 +56,12 @@ def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dic
     fixed: dict = {}
     for name in tensors:
         extents = [int(one) for one in values[name].shape]
+        shape = shapes.get(name, ())
+        whole = (
+            [] if atoms_of(*shape) & free else [numels.get(name, poly(0))]
+        )  # else it is the product of these
         pairs = zip(
-            [*shapes.get(name, ()), *strides.get(name, ()), numels.get(name, poly(0))],
+            [*shape, *strides.get(name, ()), *whole],
             [*extents, *_steps(values[name], extents), math.prod(extents)], strict=False,
         )  # fmt: skip
         for term, number in pairs:
@@ -136,7 +140,7 @@ class _Own:
         else:
             self._set_strides(strides or [poly(one) for one in self._steps])
         tensor.is_guessed = not atoms_of(tensor.numel)
-        if not self._is_flat and numel is not None and is_dense and numel != tensor.numel:
+        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != tensor.numel:
             self.cond = both(self.cond, equal(numel, tensor.numel))
 
     def _set_strides(self, strides) -> None:
@@ -208,7 +212,11 @@ def _word(atom) -> str:
     if atom.kind == "div":
         a, b = atom.args
         if b.const:
-            return f"cdiv({_spell(a - b + 1)}, {b.const})" if _is_ceiling(a, b) else f"({_spell(a)}) // {b.const}"
+            return (
+                f"cdiv({_spell(a - b + 1)}, {b.const})"
+                if _is_ceiling(a, b)
+                else f"({_spell(a)}) // {b.const}"
+            )
         return f"({_spell(a)}) // ({_spell(b)})"
     if atom.kind == "mod":
         return f"({_spell(atom.args[0])}) % ({_spell(atom.args[1])})"

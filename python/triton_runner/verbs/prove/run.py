@@ -47,9 +47,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
         verdict = REFUTED if example else finding.verdict
         spent = round(finding.seconds + time.perf_counter() - began, 3)
         answers.append(Answer(finding.property, verdict, finding.count, reasons, example, spent))
-    return Proof(
-        subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3)
-    )
+    return Proof(subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3))
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:

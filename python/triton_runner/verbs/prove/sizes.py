@@ -17,7 +17,20 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from triton_runner._base.errors import package_folders
-from triton_runner.verbs.prove.terms import Poly, atoms_of, both, equal, ge, le, lt, negated, poly, quotient, remainder, symbol
+from triton_runner.verbs.prove.terms import (
+    Poly,
+    atoms_of,
+    both,
+    equal,
+    ge,
+    le,
+    lt,
+    negated,
+    poly,
+    quotient,
+    remainder,
+    symbol,
+)
 
 _noted: list = []  # (condition, file:line) of the program's comparisons
 # The results of these may have the shape of their first tensor by chance alone.
@@ -145,7 +158,9 @@ class Watch(TorchFunctionMode):
             return whole if index is None else whole[index]
         if is_tensor and name == "stride":
             index = args[1] if len(args) > 1 else kwargs.get("dim")
-            whole = tuple(Size.of(a, b) for a, b in zip(_plain(first.stride), self._of(first)[1], strict=True))
+            whole = tuple(
+                Size.of(a, b) for a, b in zip(_plain(first.stride), self._of(first)[1], strict=True)
+            )
             return whole if index is None else whole[index]
         if is_tensor and name in ("numel", "nelement"):
             return Size.of(result, self._of(first)[2])

@@ -39,7 +39,8 @@ def z3():
         import z3 as module
     except ImportError:
         raise fail(
-            "prove needs Z3, which is not installed", "pip install z3-solver, or pip install triton-runner[prove]"
+            "prove needs Z3, which is not installed",
+            "pip install z3-solver, or pip install triton-runner[prove]",
         ) from None
     return module
 

@@ -125,7 +125,9 @@ def _solved(cond) -> tuple | None:
     # A size of a tensor goes before a parameter does.
     for atom, n in sorted(own, key=lambda pair: "." not in pair[0].args[0]):
         rest = part - Poly({(atom,): n})
-        if atom not in atoms_of(rest) and not any(one.args[0] == "grid[0]" for one in rest.atoms() if one.kind == "sym"):
+        if atom not in atoms_of(rest) and not any(
+            one.args[0] == "grid[0]" for one in rest.atoms() if one.kind == "sym"
+        ):
             return atom, -rest if n == 1 else rest
     return None
 
@@ -153,7 +155,9 @@ def _add(subject: Subject, argument, hints: dict) -> None:
         is_plain = type_.element.kind in ("integer", "float")
         bits = 8 if element == "i1" else (type_.element.width if is_plain else 64)
         subject.tensors[name] = Tensor(name, element, max(bits // 8, 1))
-        place = 64 - (subject.tensors[name].bytes.bit_length() - 1)  # addresses wrap in bytes, offsets in elements
+        place = 64 - (
+            subject.tensors[name].bytes.bit_length() - 1
+        )  # addresses wrap in bytes, offsets in elements
         subject.arguments[name] = Value("ptr", poly(0), (), place, name)
     elif type_.kind == "integer" and type_.width == 1:
         number = symbol(name, 0, 1)

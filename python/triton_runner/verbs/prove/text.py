@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from triton_runner.verbs.prove.results import NOTHING, PROPERTIES, PROVED, REFUTED, UNKNOWN, Answer, Proof, Proofs
+from triton_runner.verbs.prove.results import (
+    NOTHING,
+    PROPERTIES,
+    PROVED,
+    REFUTED,
+    UNKNOWN,
+    Answer,
+    Proof,
+    Proofs,
+)
 
 _MOST_REASONS = 4
 
@@ -38,7 +47,10 @@ def _proof(proof: Proof):
 def _verdicts(proof: Proof) -> str:
     if proof.contradictory:
         return "nothing is proved"
-    counts = [(verdict, sum(one.verdict == verdict for one in proof.answers)) for verdict in (PROVED, REFUTED, UNKNOWN)]
+    counts = [
+        (verdict, sum(one.verdict == verdict for one in proof.answers))
+        for verdict in (PROVED, REFUTED, UNKNOWN)
+    ]
     return ", ".join(f"{count} {verdict}" for verdict, count in counts if count) or NOTHING
 
 

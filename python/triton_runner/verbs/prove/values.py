@@ -311,7 +311,7 @@ def simplified(term: Poly, bounds: dict) -> Poly:
             whole = Poly({atoms: n // b for atoms, n in a.parts.items() if n % b == 0})
             rest = Poly({atoms: n for atoms, n in a.parts.items() if n % b})
             lo, hi = terms.interval(rest, bounds)
-            if 0 <= lo and hi < b:
+            if lo >= 0 and hi < b:
                 by[atom] = whole if atom.kind == "div" else rest
             else:
                 by[atom] = quotient(a, b) if atom.kind == "div" else remainder(a, b)
