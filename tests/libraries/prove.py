@@ -2,8 +2,8 @@
 
     python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER] [--write]
 
-Each case of cases_<library>.py, and each tutorial, runs through `triton-runner prove --json`. Of a kernel that
-several launch the first row counts. --write records shares and times in results/prove.json.
+Each case of cases_<library>.py, and each tutorial, runs through `triton-runner prove --json`. Of a kernel
+that several launch the first row counts. --write records shares and times in results/prove.json.
 """
 
 import argparse
@@ -44,10 +44,9 @@ def of_library(name: str, only: str) -> list[dict]:
     environment = libraries.environment(name)
     pretend = libraries.LIBRARIES[name][1][-1]
     device = "cuda" if pretend else "cpu"
-    listed = subprocess.run(
-        [sys.executable, "-m", "triton_runner", "run", *["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name,
-         device, "--names"], capture_output=True, text=True, env={**os.environ, **environment},
-    )  # fmt: skip
+    words = ["run", *["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, device, "--names"]
+    command = [sys.executable, "-m", "triton_runner", *words]
+    listed = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     cases = [json.loads(line)["name"] for line in listed.stdout.splitlines() if line.startswith('{"name"')]
     proofs: dict = {}
     for case in cases:

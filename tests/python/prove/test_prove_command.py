@@ -1,4 +1,4 @@
-"""triton-runner prove as a stranger uses it: programs, their sizes, what is misspelt, contradictory or late."""
+"""triton-runner prove as a stranger uses it: programs, sizes, what is misspelt, contradictory or late."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ torch.testing.assert_close(of(x, y), x @ y)
 
 
 def prove(*words):
-    done = warm.invoke("prove", "--json", *words)
+    done = warm.invoke("prove", "--json", "--timeout", "20", *words)
     return done.exit_code, json.loads(
         done.stdout[done.stdout.index("{") :]
     ) if "{" in done.stdout else done.output

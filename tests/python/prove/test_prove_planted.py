@@ -18,7 +18,7 @@ def answers(
     subject = run.of_kernel(f"{table.KERNELS}:{kernel}", kernel, how)
     subject.assume((given,), grid)
     subject.simplify()
-    proof = run.proof(subject, properties)
+    proof = run.proof(subject, properties, 30)
     assert not proof.contradictory, proof.contradictory
     return {answer.property: answer for answer in proof.answers}
 

@@ -44,7 +44,7 @@ def test_nothing_proved_goes_wrong(kernel):
     subject = run.of_kernel(f"{table.KERNELS}:{kernel}", kernel, how)
     subject.assume((given,), grid)
     subject.simplify()
-    proof = run.proof(subject)
+    proof = run.proof(subject, seconds=30)
     proved = {answer.property for answer in proof.answers if answer.verdict == "proved"}
     solver, reader = run.read(subject, 5)
     refuter = counter.Refuter(subject, solver, 1, reader.accesses)

@@ -8,11 +8,11 @@ import difflib
 import re
 
 from triton_runner._base.errors import fail
+from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
     Cond,
     Poly,
     both,
-    choice,
     either,
     equal,
     ge,
@@ -290,7 +290,7 @@ class Reading:
             index = node.slice.value if isinstance(node.slice, ast.Constant) else None
             node = node.value
         if isinstance(node, ast.Name) and node.id == "grid" and index in (0, 1, 2):
-            return symbol_of_grid(index)
+            return programs(index)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             tensor = self._names.tensors.get(node.value.id)
             if tensor is None:
@@ -308,12 +308,6 @@ class Reading:
         return fail(f"{self._option} {_readable(node)!r} is not understood: {why}", _FORM)
 
 
-def symbol_of_grid(dimension: int) -> Poly:
-    from triton_runner.verbs.prove.model import programs
-
-    return programs(dimension)
-
-
 def _ceiling(a: Poly, b: Poly) -> Poly:
     return quotient(a + b - 1, b)
 
@@ -325,6 +319,3 @@ def of_grid(text: str, names: Names) -> list[Poly]:
     if not 1 <= len(parts) <= 3:
         raise fail(f"--grid {text!r} is not one to three numbers", "as in: cdiv(n, BLOCK), or 4,2,1")
     return [*parts, *[poly(1)] * (3 - len(parts))]
-
-
-__all__ = ["MEMORY", "Assumption", "Given", "Names", "Reading", "Tensor", "choice", "of_grid", "parsed"]

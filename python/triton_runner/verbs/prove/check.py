@@ -11,12 +11,12 @@ import itertools
 import time
 
 from triton_runner.verbs.prove import cover
-from triton_runner.verbs.prove.model import Access, Place, Problem, Reader, program, programs
-from triton_runner.verbs.prove.results import NOTHING, PROPERTIES, PROVED, UNKNOWN, Reason
+from triton_runner.verbs.prove.facts import Access, Place, program, programs
+from triton_runner.verbs.prove.model import Reader
+from triton_runner.verbs.prove.results import NOTHING, PROVED, UNKNOWN, Reason
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.terms import (
     FALSE,
-    TRUE,
     Atom,
     Cond,
     Poly,
@@ -141,7 +141,7 @@ class Checker:
             for atom in inner:
                 half = 1 << (atom.args[1] - 1)
                 fits = both(ge(atom.args[0], -half), lt(atom.args[0], half))
-                if self._solver.proves(fits, (*given, *_used(term, atom)), 1.0) is True:
+                if self._solver.proves(fits, (*given, *_used(term, atom)), self._solver.seconds / 2) is True:
                     by[atom] = atom.args[0]
                 else:
                     left.append(atom)
@@ -233,8 +233,7 @@ class Checker:
         for problem in self._reader.problems:
             if "goes back" in problem.why:
                 finding.unknown.append(_reason(problem.why, problem.place))
-        for place in self._reader.whiles:
-            finding.count += 1
+        finding.count += len(self._reader.whiles)
         for loop in self._reader.loops:
             finding.count += 1
             if loop.lower is None:
@@ -385,7 +384,7 @@ def _copy(terms, same: dict) -> Substitution:
 
 
 def _used(term, atom: Atom) -> list[Cond]:
-    """A value matters only where its factor is not 0: iteration * wrap(32 * stride) in the first iteration."""
+    """A value matters only where its factor is not 0: iteration * wrap(32 * stride) from the second on."""
     if not isinstance(term, Poly):
         return []
     if term.atom is not None and term.atom.kind == "wrap" and term.atom is not atom:
@@ -408,6 +407,3 @@ def _notes(*terms) -> list[str]:
 
 def _reason(text: str, place: Place) -> Reason:
     return Reason(text, place.file, place.line)
-
-
-__all__ = ["PROPERTIES", "TRUE", "Checker", "Finding", "Goal", "Poly", "Problem", "poly"]

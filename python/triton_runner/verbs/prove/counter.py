@@ -18,7 +18,7 @@ from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arrays import wrap
 from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._memory.ghost_memory import Ghost
-from triton_runner.verbs.prove.model import program, programs
+from triton_runner.verbs.prove.facts import program, programs
 from triton_runner.verbs.prove.results import CounterExample
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.subject import Subject
@@ -99,9 +99,10 @@ class Refuter:
             if untouched.any():
                 first = [int(i) for i in numpy.argwhere(untouched)[0]]
                 access = next(op for op in self._accesses if op.kind == "stores" and op.base == name)
+                where = first if len(first) != 1 else first[0]
                 text = (
-                    f"{int(untouched.sum()):,} of {untouched.size:,} elements of {name} are never written, the first "
-                    f"is {first if len(first) != 1 else first[0]}; {access.op} at {access.place} writes to it"
+                    f"{int(untouched.sum()):,} of {untouched.size:,} elements of {name} are never written, "
+                    f"the first is {where}; {access.op} at {access.place} writes to it"
                 )
                 return CounterExample(
                     launch.shown, list(launch.grid), text, access.place.file, access.place.line

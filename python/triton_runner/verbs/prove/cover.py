@@ -7,7 +7,7 @@ a guess: that these programs exist, that they store and that they store there is
 
 from __future__ import annotations
 
-from triton_runner.verbs.prove.model import program, programs
+from triton_runner.verbs.prove.facts import program, programs
 from triton_runner.verbs.prove.terms import (
     Atom,
     Cond,
@@ -129,7 +129,7 @@ class _Solving:
                 self.equations.append((a, half.get("div", poly(0)) * divisor + half.get("mod", poly(0))))
                 continue
             part, at = self.equations.pop(0)
-            part = Substitution({k: v for k, v in self._values.items()}).poly(part)
+            part = Substitution(self._values).poly(part)
             digits = _digits(part)
             if digits is None:
                 return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.compile import compile
-from triton_runner._launch.launchers import observing, signature
+from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import asked
 from triton_runner.verbs.prove import relations, sizes
 from triton_runner.verbs.prove.results import Reason
@@ -108,7 +108,7 @@ class Watching(asked.Watching):
 
 
 def _signature(call, src, named: dict) -> tuple[dict, dict]:
-    """(types, constants) by parameter: as the launch has them, without multiples of 16; strides of 1 are 1."""
+    """(types, constants) by parameter, as the launch has them, without multiples of 16."""
     types, constants = {}, {}
     own = dict(signature(src))
     parameters = {parameter.name: parameter for parameter in call.function.params}
@@ -116,8 +116,8 @@ def _signature(call, src, named: dict) -> tuple[dict, dict]:
         value, kind = named.get(name, parameters[name].default), own.get(name, "constexpr")
         if parameters[name].is_constexpr or value is None:
             constants[name] = _constant(call, name, value)
-        elif (
-            kind == "constexpr" or (isinstance(value, int) and not isinstance(value, bool) and int(value) == 1)
+        elif kind == "constexpr" or (
+            isinstance(value, int) and not isinstance(value, bool) and int(value) == 1
         ):
             is_size = (
                 isinstance(value, sizes.Size)
@@ -131,7 +131,5 @@ def _signature(call, src, named: dict) -> tuple[dict, dict]:
 
 
 def _constant(call, name: str, value):
-    from triton_runner._launch.launchers import constants_of
-
     known = constants_of(call.kernel.src)
-    return sizes.plain(known[name] if name in known else value)
+    return sizes.plain(known.get(name, value))

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner._code import walk
-from triton_runner._code.carried import CARRYING, carried_to, end_of
+from triton_runner._code.carried import end_of
 from triton_runner.verbs.prove import values
+from triton_runner.verbs.prove.facts import Access, Division, Loop, Place, Problem, program, programs
+from triton_runner.verbs.prove.flow import ordered, relevant
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.terms import (
     FALSE,
@@ -35,71 +36,7 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import OTHER, Value, axis, moved, unknown, within
 
 _FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")  # may do anything with a pointer
-_QUICK = 0.5  # seconds that a question may take which only makes terms simpler
-_LARGEST_GRID = ((1 << 31) - 1, 65535, 65535)
-
-
-@dataclasses.dataclass(frozen=True)
-class Place:
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else "a value without a line"
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Access:
-    """kind: loads, stores, atomics. base: the argument, None: nobody knows, and note says why. offset: in
-    elements. path: the conditions under which it is executed, mask left out."""
-
-    kind: str
-    base: str | None
-    offset: Poly | None
-    mask: Cond
-    path: tuple
-    shape: tuple
-    place: Place
-    op: str
-    note: str = ""
-
-    @property
-    def given(self) -> tuple:
-        return (*self.path, *within(self.shape))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Division:
-    divisor: Value
-    path: tuple
-    place: Place
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Loop:
-    """bits: of its counter; None as lower: its bounds are not followed."""
-
-    lower: Poly | None
-    upper: Poly | None
-    step: Poly | None
-    bits: int
-    path: tuple
-    place: Place
-    note: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    why: str
-    place: Place
-
-
-def programs(dimension: int) -> Poly:
-    return symbol(f"grid[{dimension}]", 1, _LARGEST_GRID[dimension])
-
-
-def program(dimension: int) -> Poly:
-    return symbol(f"program[{dimension}]", 0, _LARGEST_GRID[dimension] - 1)
+_QUICK = 0.25  # of the time for a question, for those that only make terms simpler
 
 
 class Reader:
@@ -121,7 +58,7 @@ class Reader:
         self._computing = values.Computing(self._fits, self._holds)
         self._env: dict = {}
         self._bases = [axis(i) for i in range(8)] + [program(i) for i in range(3)]  # made before any loop
-        self._wanted = _relevant(module)
+        self._wanted = relevant(module)
 
     def read(self) -> None:
         names = [argument.name.removeprefix("%") for argument in self._function.regions[0].blocks[0].args]
@@ -145,14 +82,14 @@ class Reader:
         given = self._given()
         if self._dry:
             return self._solver.by_bounds(cond, given)
-        return self._solver.proves(cond, given, _QUICK) is True
+        return self._solver.proves(cond, given, _QUICK * self._solver.seconds) is True
 
     # ---- blocks
 
     def _call(self, function, arguments: list[Value]) -> list[Value]:
         """The results of a function: its blocks in order, each under the condition of its edges."""
         blocks = function.regions[0].blocks
-        order = _ordered(blocks)
+        order = ordered(blocks)
         if order is None:
             self._problem("control flow that goes back", function)
             return []
@@ -571,68 +508,3 @@ def _shape_of(value) -> tuple:
 def _place(op) -> Place:
     location = op.location
     return Place(location.file, location.line) if location is not None else Place("", 0)
-
-
-def _ordered(blocks) -> list | None:
-    """The blocks so that each comes after those that lead to it; None: some lead back."""
-    leads = {block: [*block.ops[-1].successors] if block.ops else [] for block in blocks}
-    order, state = [], {}
-
-    def visit(block) -> bool:
-        if block in state:
-            return state[block] == "done"
-        state[block] = "open"
-        if not all(visit(after) for after in leads[block]):
-            return False
-        state[block] = "done"
-        order.append(block)
-        return True
-
-    return order[::-1] if visit(blocks[0]) else None
-
-
-def _relevant(module) -> set:
-    """The values that an address, a mask, a branch, a loop's bounds or a divisor is made of."""
-    first: list = []
-    for op in module.walk():
-        if op.does("loads") or op.does("stores") or op.does("atomics") or op.does("mover"):
-            first += [value for value in op.operands if _is_place(op, value)]
-        elif op.name == "scf.for":
-            first += op.operands[:3]
-        elif op.name in ("scf.if", "cf.cond_br", "scf.condition", "llvm.intr.assume"):
-            first += op.operands[:1]
-        elif op.does("divides"):
-            first += op.operands[:2]
-        elif op.name in ("cf.br", "tt.call", "tt.return", "tt.make_tensor_descriptor", "tt.advance"):
-            first += op.operands
-        if op.name == "cf.cond_br":
-            first += op.operands
-
-    def following(value) -> list:
-        op = value.op
-        if op is not None and op.name not in CARRYING:
-            return list(op.operands)
-        return [*carried_to(value), *_bounds(value)]
-
-    return set(walk.reached(first, following))
-
-
-def _is_place(op, value) -> bool:
-    """Whether an access uses a value as its address or mask, or as what a masked load gives."""
-    if op.name in ("tt.store", "tt.atomic_rmw", "tt.descriptor_store", "tt.descriptor_reduce"):
-        names = ("value", "val", "src")
-        for name in names:
-            try:
-                if value in op.group(name):
-                    return False
-            except KeyError:
-                continue
-    return True
-
-
-def _bounds(value) -> list:
-    """What else decides a value of a loop or a branch: its bounds, its condition."""
-    op = value.op if value.op is not None else value.block.parent
-    if op is None or op.name not in CARRYING:
-        return []
-    return list(op.operands[:3] if op.name == "scf.for" else op.operands[:1])

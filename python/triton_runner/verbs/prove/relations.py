@@ -1,12 +1,13 @@
 """How the sizes of a launch belong together: which argument is which dimension or stride of which tensor, and
 how many programs there are for them.
 
-A program's own arithmetic says so (sizes.py). Where a number comes from nowhere that was seen, it is taken for
-the dimensions and strides that have its value; where there are none it is fixed. Each is an assumption.
+A program's own arithmetic says so (sizes.py). A number that comes from no tensor's size stays as it is, and
+so do sizes of which the program makes nothing. Each is an assumption.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from triton_runner.verbs.prove.assumptions import Assumption
@@ -39,6 +40,7 @@ def relate(
         shape, numel, why = same.of(name)
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
+        tensor.is_guessed |= bool(why) and same.is_guess
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     for name, symbol in subject.integers.items():
         _number(subject, name, symbol, values.get(name), terms, place)
@@ -96,28 +98,38 @@ class _Same:
     def of(self, name: str) -> tuple:
         """(shape, elements, the words for why)."""
         if name not in self._shapes:
+            self.is_guess = False
             return None, None, ""
         shape, numel, extents = self._shapes[name], self._numels[name], self._extents[name]
+        self.is_guess = False  # whether another size would have done as well
         before = self._order[: self._order.index(name)]
         if self._is_asked(name) or not extents:
             return shape, numel, ""
         if any(atoms_of(*shape, numel) & atoms_of(*self._shapes[one], self._numels[one]) for one in before):
             return shape, numel, ""
+        is_guess = self.is_guess = any(len(self._terms().get(extent, ())) > 1 for extent in extents)
         for one in before:
             if self._extents[one] == extents:
                 shape, numel, _ = self.of(one)
+                self.is_guess |= is_guess
                 return shape, numel, f", as {one} has"
-        terms = {}
-        for one in self._order:
-            for term, extent in zip(self._shapes[one], self._extents[one], strict=True):
-                if atoms_of(term) & self._used and extent > 1:
-                    terms.setdefault(extent, term)
-            if atoms_of(self._numels[one]) & self._used:
-                terms.setdefault(math.prod(self._extents[one]), self._numels[one])
+        terms = {extent: these[0] for extent, these in self._terms().items()}
         found = [terms.get(extent, term) for extent, term in zip(extents, shape, strict=True)]
         if found == shape:
             return shape, numel, ""
         return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
+
+    def _terms(self) -> dict:
+        """{a number: the sizes that the program asks for and that have it}."""
+        terms: dict = {}
+        for name in self._order:
+            pairs = [*zip(self._shapes[name], self._extents[name], strict=True)]
+            pairs.append((self._numels[name], math.prod(self._extents[name])))
+            for term, extent in pairs:
+                known = terms.setdefault(extent, [])
+                if atoms_of(term) & self._used and extent > 1 and term not in known:
+                    known.append(term)
+        return {extent: these for extent, these in terms.items() if these}
 
 
 class _Own:
@@ -150,7 +162,7 @@ class _Own:
         self._tensor.set_shape(self._shape)
         self._tensor.set_strides(known)
         order = [i for i in sorted(range(len(steps)), key=lambda i: -steps[i]) if steps[i]]
-        conds = [ge(known[a], known[b] * self._shape[b]) for a, b in zip(order, order[1:], strict=False)]
+        conds = [ge(known[a], known[b] * self._shape[b]) for a, b in itertools.pairwise(order)]
         self.cond = both(*conds, *(ge(known[i], 1) for i in order))
 
     def describe(self) -> str:

@@ -37,7 +37,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     if solver.model(*(cond for cond, _ in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
     checker = Checker(reader, solver, subject.tensors, seconds)
-    refuter = Refuter(subject, solver, min(seconds, 1.5), reader.accesses)
+    refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
     answers = []
     for finding in checker.findings(names or PROPERTIES):
         say(f"{subject.name}: {finding.property}")
@@ -52,7 +52,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
     """The kernel as terms, and the solver that has what is assumed. seconds: the most that it may take."""
-    solver = Solver(subject.facts(), min(seconds, 2.0))
+    solver = Solver(subject.facts(), seconds * 0.4)
     reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
     solver.deadline = time.perf_counter() + seconds
     reader.read()

@@ -1,9 +1,9 @@
 """Sizes of a program's tensors as numbers that remember where they come from.
 
 While a program runs, x.shape, x.size(), x.stride() and x.numel() give such numbers, and so does arithmetic on
-them. The launch of a kernel then tells that n is x.numel() and that its grid is cdiv(x.numel(), 1024), by what
-the program computes and not by values that happen to be equal. A comparison that the program makes is noted,
-as what follows it holds for such sizes alone.
+them. A launch then tells that n is x.numel() and that its grid is cdiv(x.numel(), 1024): by what the program
+computes, and not by values that happen to be equal. Comparisons of the program are noted, as what follows one
+holds for such sizes alone.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from triton_runner.verbs.prove.terms import (
 _noted: list = []  # (condition, file:line) of the program's comparisons
 # The results of these may have the shape of their first tensor by chance alone.
 _OTHER = {
-    "matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "einsum", "linear", "addmm", "baddbmm", "tensordot", "outer",
-    "inner", "kron", "t", "transpose", "permute", "movedim", "swapaxes", "swapdims", "__get__", "narrow", "select",
-    "__getitem__", "chunk", "split", "expand", "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze",
-    "as_strided", "gather", "index_select", "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding",
-    "new_empty", "new_zeros", "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
+    "matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "einsum", "linear", "addmm", "baddbmm",
+    "tensordot", "outer", "inner", "kron", "t", "transpose", "permute", "movedim", "swapaxes",
+    "swapdims", "__get__", "narrow", "select", "__getitem__", "chunk", "split", "expand", "view",
+    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "as_strided", "gather", "index_select",
+    "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding", "new_empty", "new_zeros",
+    "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
 }  # fmt: skip
 _SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
 _NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
@@ -131,7 +132,7 @@ def _libraries() -> tuple:
 
 
 class Watch(TorchFunctionMode):
-    """Gives sizes with their terms. described(tensor): (shape, strides) as terms, where something is known."""
+    """Gives sizes with their terms. described(tensor): (shape, strides, elements) as terms."""
 
     def __init__(self):
         super().__init__()

@@ -7,7 +7,7 @@ import dataclasses
 from triton_runner._base.errors import fail
 from triton_runner._core import ir
 from triton_runner.verbs.prove.assumptions import MEMORY, Assumption, Given, Names, Tensor, of_grid
-from triton_runner.verbs.prove.model import programs
+from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
     Poly,
     Substitution,
@@ -62,7 +62,7 @@ class Subject:
 
     def simplify(self) -> None:
         """Puts equal sizes in each other's place, so that a stride times M and times x.shape[0] are one
-        product: of two sizes that are equal the parameter stays, and a parameter that is made of others goes."""
+        product. Of two sizes that are equal the parameter stays; one that is made of others goes."""
         for _ in range(200):
             found = next(filter(None, map(_solved, self._conds())), None)
             if found is None:

@@ -115,7 +115,7 @@ def symbol(name: str, lo=-INFINITY, hi=INFINITY) -> Poly:
 
 
 class Cond:
-    """op: ge0, eq0 (of a polynomial), not, and, or, true, false, bool (of an atom of which nothing is known)."""
+    """op: ge0, eq0 (of a polynomial), not, and, or, true, false, bool (of an atom that is 0 or not)."""
 
     __slots__ = ("args", "op")
     _made: dict = {}  # noqa: RUF012

@@ -1,6 +1,6 @@
 """Values of TTIR as terms, and the ops that compute them.
 
-The term of a tile stands for the element at (element[0], element[1], ...) of it. What is not followed (floats,
+The term of a tile stands for its element at (element[0], element[1], ...). What is not followed (floats,
 bits, what was loaded) is an "app": any number of its type, one for each element.
 """
 
@@ -112,7 +112,7 @@ def flags(cond: Cond) -> Poly:
 
 
 class Computing:
-    """The ops on integers. fits(term, bits): whether it is proved to fit; holds(cond): whether it is proved."""
+    """The ops on integers. fits(term, bits), holds(cond): whether that is proved."""
 
     def __init__(self, fits, holds):
         self._fits, self._holds = fits, holds
