@@ -156,7 +156,7 @@ WRONG = {
         B,
         "cdiv(M, BLOCK), cdiv(N, BLOCK)",
         f"x.shape == (M, N), out.shape == (N, M), {SMALL}, N < 2**20, M < 2**20",
-        "covered",
+        "bounds",
     ),
     "loop one short": ("loop_one_short", [P, P, I, I, I], B, "M", f"{ROW}, {SMALL}, N < 2**30", "covered"),
     "whole blocks only": ("whole_loop_only", [P, P, I, I, I], B, "M", f"{ROW}, {SMALL}", "covered"),

@@ -156,3 +156,21 @@ def test_declared_data():
 def test_one_property():
     status, result = prove(KERNEL, *SIGNATURE, *GIVEN, "--property", "disjoint")
     assert status == 0 and verdicts(result) == {"disjoint": "proved"}
+
+
+def test_verify_proves_too(tmp_path):
+    path = tmp_path / "double.py"
+    path.write_text(
+        "import torch, triton, triton.language as tl\n@triton.jit\ndef double(x, out, n, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)\n"
+        "x = torch.rand(1000)\nout = torch.empty_like(x)\n"
+        "double[((x.numel() + 1000) // 1024,)](x, out, x.numel(), BLOCK=1024)\n"
+        "torch.testing.assert_close(out, 2 * x)\n"
+    )
+    done = warm.cli("verify", str(path))
+    assert done.returncode == 0, done.stdout
+    done = warm.cli("verify", "--prove", "--json", str(path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    (proof,) = json.loads(done.stdout)["proofs"]
+    assert {one["property"] for one in proof["answers"] if one["verdict"] == "refuted"} == {"covered"}
