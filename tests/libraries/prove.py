@@ -1,6 +1,7 @@
 """What `prove` says of the kernels that public libraries' operators, and Triton's tutorials, launch.
 
-    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER] [--write]
+    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER]
+                                     [--seconds N] [--write]
 
 Each case of cases_<library>.py, and each tutorial, runs through `triton-runner prove --json`. Of a kernel
 that several launch the first row counts. --write records shares and times in results/prove.json.
@@ -14,6 +15,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -21,7 +23,7 @@ import run as libraries  # noqa: E402
 from suite import results  # noqa: E402
 
 SECONDS = 3  # for each property
-LIMIT = 90  # for a case
+LIMIT = 60  # for a case
 GIVEN = "numel < 2**30"
 PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
 SETTLED = ("proved", "refuted", "nothing to prove")
@@ -40,7 +42,7 @@ def prove(words: list[str], environment: dict[str, str]) -> list[dict]:
         return []
 
 
-def of_library(name: str, only: str) -> list[dict]:
+def of_library(name: str, only: str, seconds: float) -> list[dict]:
     environment = libraries.environment(name)
     pretend = libraries.LIBRARIES[name][1][-1]
     device = "cuda" if pretend else "cpu"
@@ -49,8 +51,9 @@ def of_library(name: str, only: str) -> list[dict]:
     listed = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     cases = [json.loads(line)["name"] for line in listed.stdout.splitlines() if line.startswith('{"name"')]
     proofs: dict = {}
+    end = time.monotonic() + seconds
     for case in cases:
-        if only in case:
+        if only in case and time.monotonic() < end:
             words = [*["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, device, case]
             for proof in prove(words, environment):
                 proofs.setdefault(proof["kernel"], proof)
@@ -90,9 +93,10 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--only", default="")
     parser.add_argument("--tutorials", default="")
+    parser.add_argument("--seconds", type=float, default=36000, help="no case of a library begins later")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    groups = {name: of_library(name, options.only) for name in options.libraries}
+    groups = {name: of_library(name, options.only, options.seconds) for name in options.libraries}
     if options.tutorials:
         groups["tutorials"] = of_tutorials(options.tutorials)
     rows = []

@@ -163,7 +163,8 @@ class _Own:
         self._tensor.set_strides(known)
         order = [i for i in sorted(range(len(steps)), key=lambda i: -steps[i]) if steps[i]]
         conds = [ge(known[a], known[b] * self._shape[b]) for a, b in itertools.pairwise(order)]
-        self.cond = both(*conds, *(ge(known[i], 1) for i in order))
+        kept = [equal(a, b) for a, b in zip(strides, known, strict=True)]  # 0 and 1 are not any stride
+        self.cond = both(*conds, *(ge(known[i], 1) for i in order), *kept)
 
     def describe(self) -> str:
         tensor = self._tensor
