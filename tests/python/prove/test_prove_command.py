@@ -161,7 +161,8 @@ def test_one_property():
 def test_verify_proves_too(tmp_path):
     path = tmp_path / "double.py"
     path.write_text(
-        "import torch, triton, triton.language as tl\n@triton.jit\ndef double(x, out, n, BLOCK: tl.constexpr):\n"
+        "import torch, triton, triton.language as tl\n@triton.jit\n"
+        "def double(x, out, n, BLOCK: tl.constexpr):\n"
         "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
         "    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)\n"
         "x = torch.rand(1000)\nout = torch.empty_like(x)\n"

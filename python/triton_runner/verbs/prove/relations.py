@@ -137,8 +137,8 @@ class _Own:
 
     def __init__(self, tensor, value, shape, strides, numel, free: set):
         self._tensor = tensor
-        extents = [int(one) for one in value.shape]
-        self._steps = _steps(value, extents)
+        extents = self._extents = [int(one) for one in value.shape]
+        self._steps, self._is_apart = _steps(value, extents), True
         dense = zip(extents, self._steps, _dense(extents), strict=True)
         is_dense = all(extent == 1 or a == b for extent, a, b in dense)
         self._shape = shape or [poly(one) for one in extents]
@@ -162,7 +162,9 @@ class _Own:
         self._tensor.set_shape(self._shape)
         self._tensor.set_strides(known)
         order = [i for i in sorted(range(len(steps)), key=lambda i: -steps[i]) if steps[i]]
-        conds = [ge(known[a], known[b] * self._shape[b]) for a, b in itertools.pairwise(order)]
+        pairs = [(a, b) for a, b in itertools.pairwise(order) if steps[a] >= steps[b] * self._extents[b]]
+        self._is_apart = len(pairs) == max(len(order) - 1, 0)  # or elements overlap in this launch
+        conds = [ge(known[a], known[b] * self._shape[b]) for a, b in pairs]
         kept = [equal(a, b) for a, b in zip(strides, known, strict=True)]  # 0 and 1 are not any stride
         self.cond = both(*conds, *(ge(known[i], 1) for i in order), *kept)
 
@@ -174,7 +176,8 @@ class _Own:
         if tensor.strides is None:
             return f"{text} and is contiguous"
         words = ", ".join(map(_spell, tensor.strides))
-        return f"{text} and the strides ({words}), with which elements do not overlap"
+        apart = ", with which elements do not overlap" if self._is_apart else ""
+        return f"{text} and the strides ({words}){apart}"
 
 
 def _dense(extents) -> list[int]:
