@@ -234,7 +234,7 @@ LARGE = {
         [P, P, I, I],
         B,
         "cdiv(N, BLOCK)",
-        "x.shape == (M, N), out.numel == N",
+        "x.shape == (M, N), out.numel == N, M <= 4096, N <= 2**20",
         "overflow",
     ),
     "a product far apart": (
