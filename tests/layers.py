@@ -32,6 +32,7 @@ BETWEEN = {
     ("experiments", "bisect"): "a run of a program in a release",
     ("report", "dump"): "whether a file is a program",
     ("run", "bisect"): "a case's Python in another release",
+    ("verify", "prove"): "verify --prove proves the kernels that it judges",
     ("tune", "configs"): "the configurations that a program asks for",
 }
 

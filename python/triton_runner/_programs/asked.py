@@ -28,6 +28,19 @@ class Asked:
         named = [(name, _kind(value)) for name, value in keywords.items() if name != "grid"]
         self.key = (self.name, *map(_kind, args), *named)
 
+    @property
+    def args(self) -> tuple:
+        return self._args
+
+    @property
+    def keywords(self) -> dict:
+        return self._keywords
+
+    def replace(self, change, keywords: dict) -> None:
+        """The launch has change(value) in the place of each value, and other keywords."""
+        self._args = tuple(change(value) for value in self._args)
+        self._keywords = {**{name: change(value) for name, value in self._keywords.items()}, **keywords}
+
     def go(self, chosen: tuple | None):
         """Launches with the options of a configuration, after its hook; None: as the program asks."""
         if chosen is None:

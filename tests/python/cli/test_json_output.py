@@ -37,6 +37,7 @@ USES = {
     "passes": KERNEL,
     "bisect": ("--versions", INSTALLED, "program.py"),
     "bits": ("--configs", "num_warps=1,4", "program.py"),
+    "prove": ("program.py",),
     "dev": ("--checkout", "checkout"),
     "compare": KERNEL,
     "assemble": (str(ROOT / "examples" / "guide" / "sum.ptx"),),

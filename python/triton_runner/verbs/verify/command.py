@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import click
 
@@ -46,12 +47,16 @@ from triton_runner.verbs.verify.shapes.command import shapes_options
 @click.option(
     "--assembled", is_flag=True, help="Judge the machine code too (cubin, hsaco), executed on the CPU."
 )
+@click.option(
+    "--prove", "proves", is_flag=True,
+    help="Prove for every size, too, what the prove command proves of the kernels; a refutation is a fault.",
+)  # fmt: skip
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @shapes_options
 @ci_options
 @program_arguments
 def verify_command(
-    names, most, checks, strict, assembled, target, as_json, program, junit, sarif, github, **shapes
+    names, most, checks, strict, assembled, proves, target, as_json, program, junit, sarif, github, **shapes
 ):  # fmt: skip
     """Judge the kernels that PROGRAM launches, or a case (*.trcase); with --shapes a function of it,
     program.py:fn.
@@ -68,11 +73,15 @@ def verify_command(
     ci = {"junit": junit, "sarif": sarif, "github": github}
     name = program.name
     if shapes_command.is_asked(name, shapes):
-        shapes_command.check_unused({"--kernel": names, "--assembled": assembled, "-m": program.is_module})
+        shapes_command.check_unused(
+            {"--kernel": names, "--assembled": assembled, "--prove": proves, "-m": program.is_module}
+        )
         options = {"checks": checks, "strict": strict, "pretend_cuda": program.pretend_cuda}
         return shapes_command.verify(name, program.arguments, as_json, target, shapes | options, ci)
     program.check()
-    asked = _Asked(program, names, most, checks, strict, assembled, target, shapes["reference"], as_json, ci)
+    asked = _Asked(
+        program, names, most, checks, strict, assembled, proves, target, shapes["reference"], as_json, ci
+    )  # fmt: skip
     return watched.watched(asked.judge, asked.unfinished)
 
 
@@ -86,6 +95,7 @@ class _Asked:
     checks: str | None
     strict: bool
     assembled: bool
+    proves: bool
     target: str | None
     reference: str
     is_json: bool
@@ -110,7 +120,20 @@ class _Asked:
                 judging = program.Judging(how, self.names, self.most, tell)
                 tell(watched.STARTED)
                 result = judging.run(*self.program.words)
-        return self._report(result)
+            proofs = self._proofs(say) if self.proves else None
+        return self._report(result, proofs)
+
+    def _proofs(self, say):
+        """The proofs for the kernels of the program, which runs once more, or of the case."""
+        from triton_runner.verbs.prove.command import Asked
+
+        asked = Asked(self.names, self.most, (), None, (), 5.0, say)
+        how = {"signature": None, "constexprs": None, "options": {}, "target": self.target}
+        return (
+            asked.of_program(self.program, how)
+            if self.program.is_program
+            else asked.of_kernel(self.program, how)
+        )
 
     def unfinished(self, told: list, end: watched.End) -> watched.Report:
         """The report of a program that ended its process."""
@@ -118,12 +141,23 @@ class _Asked:
 
         return self._report(program.unfinished(self.program.name, told, end.status, end.signal, self.strict))
 
-    def _report(self, result) -> watched.Report:
+    def _report(self, result, proofs=None) -> watched.Report:
         from triton_runner.verbs.verify import ci as ci_checks
 
         files, lines = ci_output(
             lambda version: ci_checks.suite_of(result, self.program.name, version), **self.ci
         )
-        return watched.Report(
-            result.status, result.to_json() if self.is_json else str(result), files, lines, self.is_json
-        )
+        status, text = result.status, result.to_json() if self.is_json else str(result)
+        if proofs is not None:
+            status, text = status or int(proofs.exit_status == 1), _with_proofs(text, proofs, self.is_json)
+        return watched.Report(status, text, files, lines, self.is_json)
+
+
+def _with_proofs(text: str, proofs, is_json: bool) -> str:
+    """The report with what was proved."""
+    from triton_runner._base.typed import as_json
+    from triton_runner.verbs.prove.text import text_of
+
+    if is_json:
+        return json.dumps({**json.loads(text), "proofs": as_json(proofs)["proofs"]}, indent=2)
+    return f"{text}\n{text_of(proofs)}"

@@ -1,0 +1,321 @@
+"""What is assumed of a launch: its sizes, by the words of --given and by what a program's launches tell."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import re
+
+from triton_runner._base.errors import fail
+from triton_runner.verbs.prove.facts import programs
+from triton_runner.verbs.prove.terms import (
+    Cond,
+    Poly,
+    both,
+    either,
+    equal,
+    ge,
+    larger,
+    le,
+    lt,
+    negated,
+    poly,
+    quotient,
+    remainder,
+    smaller,
+    symbol,
+)
+
+MEMORY = 1 << 47  # bytes that a process can address
+_FORM = 'as in "M <= 2**31, x.shape == (M, K), index in 0..V"'
+
+
+@dataclasses.dataclass
+class Tensor:
+    """A pointer argument. numel: the elements from its pointer to the end of its memory; shape, strides: of
+    what it shows, where they are known; is_known: whether anything says how large it is."""
+
+    name: str
+    element: str
+    bytes: int
+    numel: Poly = None
+    shape: list | None = None
+    strides: list | None = None
+    is_known: bool = False
+    is_guessed: bool = False  # whether its size is that of one launch, for want of a better
+    memory: str = ""  # which memory it lies in: the name of the first argument there
+
+    def __post_init__(self):
+        self.memory = self.memory or self.name
+        if self.numel is None:
+            self.numel = symbol(f"{self.name}.numel", 0, MEMORY // self.bytes)
+
+    def dimension(self, number: int) -> Poly:
+        return symbol(f"{self.name}.shape[{number}]", 0, MEMORY)
+
+    def stride(self, number: int) -> Poly:
+        return symbol(f"{self.name}.stride[{number}]", 0, MEMORY)
+
+    def set_shape(self, shape: list) -> None:
+        """Without strides it is contiguous."""
+        self.shape, self.is_known = shape, True
+        self._measure()
+
+    def set_strides(self, strides: list) -> None:
+        self.strides = strides
+        self._measure()
+
+    def _measure(self) -> None:
+        if self.shape is None:
+            return
+        if self.strides is None:
+            self.numel = poly(1)
+            for extent in self.shape:
+                self.numel = self.numel * extent
+            return
+        self.is_known = True
+        self.numel = poly(1)
+        for extent, stride in zip(self.shape, self.strides, strict=True):
+            self.numel = self.numel + (extent - 1) * stride
+
+    def substitute(self, change) -> None:
+        self.numel = change.poly(self.numel)
+        self.shape = self.shape and [change.poly(poly(one)) for one in self.shape]
+        self.strides = self.strides and [change.poly(poly(one)) for one in self.strides]
+
+    def places(self) -> list[tuple[Poly, Poly]]:
+        """(extent, stride) of each dimension; one where only the number of elements is known."""
+        if self.shape is None:
+            return [(self.numel, poly(1))]
+        strides = self.strides or [_product(self.shape[i + 1 :]) for i in range(len(self.shape))]
+        return list(zip(self.shape, strides, strict=True))
+
+
+def _product(extents) -> Poly:
+    result = poly(1)
+    for extent in extents:
+        result = result * extent
+    return result
+
+
+@dataclasses.dataclass(frozen=True)
+class Assumption:
+    """text: for people; place: where it comes from; cond: what it says."""
+
+    text: str
+    place: str
+    cond: Cond
+
+
+class Names:
+    """What the words of an expression mean: numbers (parameters, constants, grid) and tensors by name."""
+
+    def __init__(self, numbers: dict, tensors: dict, grid: list | None = None):
+        self.numbers, self.tensors, self.grid = numbers, tensors, grid
+
+    def known(self) -> list[str]:
+        return [*self.numbers, *(f"{name}.numel" for name in self.tensors), "grid[0]"]
+
+    def fail(self, word: str, option: str):
+        near = difflib.get_close_matches(word, [*self.numbers, *self.tensors], 1, 0.5)
+        names = ", ".join(self.known())
+        advice = f"did you mean {near[0]}?" if near else f"it may name {names}"
+        return fail(f"{option} names {word!r}, which the kernel does not have", advice)
+
+
+class Given:
+    """The assumptions of --given. facts: conditions with their texts; declared: bounds of what integers in
+    memory are, by the argument."""
+
+    def __init__(self, texts, names: Names):
+        self._names = names
+        self.facts: list[Assumption] = []
+        self.declared: dict = {}
+        nodes = [node for text in texts for node in parsed(text, "--given")]
+        for node in [node for node in nodes if not self._describes(node)]:
+            self._take(node)
+
+    def _take(self, node) -> None:
+        text = _readable(node)
+        place = f"--given {text!r}"
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
+            return self._declare(node, text)
+        if any(isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)):
+            conds = [
+                Reading(
+                    Names({**self._names.numbers, "numel": tensor.numel}, self._names.tensors), "--given"
+                ).cond(node)
+                for tensor in self._names.tensors.values()
+            ]
+            self.facts.append(Assumption(text, place, both(*conds)))
+            return None
+        cond = Reading(self._names, "--given").cond(node)
+        self.facts.append(Assumption(text, place, cond))
+        return None
+
+    def _declare(self, node, text: str) -> None:
+        name, bounds = node.left, node.comparators[0]
+        is_range = isinstance(bounds, ast.Call) and getattr(bounds.func, "id", "") == "range"
+        if not isinstance(name, ast.Name) or not is_range or len(bounds.args) != 2:
+            raise fail(f"--given {text!r} is not understood", 'as in "index in 0..V"')
+        if name.id not in self._names.tensors:
+            raise self._names.fail(name.id, "--given")
+        reading = Reading(self._names, "--given")
+        self.declared[name.id] = tuple(reading.number(one) for one in bounds.args)
+        self.facts.append(Assumption(text, f"--given {text!r}", both()))
+
+    def _describes(self, node) -> bool:
+        """Takes x.numel == ..., x.shape == (...), x.stride == (...)."""
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
+            return False
+        left, right = node.left, node.comparators[0]
+        if not (isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)):
+            return False
+        tensor = self._names.tensors.get(left.value.id)
+        if tensor is None:
+            raise self._names.fail(left.value.id, "--given")
+        reading, text = Reading(self._names, "--given"), _readable(node)
+        if left.attr == "numel":
+            tensor.numel, tensor.is_known, tensor.shape, tensor.strides = (
+                reading.number(right),
+                True,
+                None,
+                None,
+            )
+        elif left.attr in ("shape", "stride", "strides"):
+            if not isinstance(right, ast.Tuple):
+                raise fail(f"--given {text!r}: a tuple is expected", 'as in "x.shape == (M, K)"')
+            numbers = [reading.number(one) for one in right.elts]
+            (tensor.set_shape if left.attr == "shape" else tensor.set_strides)(numbers)
+            if tensor.shape and tensor.strides and len(tensor.shape) != len(tensor.strides):
+                raise fail(
+                    f"--given: {tensor.name} has {len(tensor.shape)} dimensions and "
+                    f"{len(tensor.strides)} strides",
+                    _FORM,
+                )
+        else:
+            raise fail(f"--given {text!r}: a tensor has numel, shape and stride", _FORM)
+        self.facts.append(Assumption(text, f"--given {text!r}", both()))
+        return True
+
+
+def parsed(text: str, option: str) -> list:
+    """The parts of a text, which commas separate."""
+    ranged = re.sub(r"\bin\s+([^,()]+?)\.\.([^,]+)", r"in range(\1, \2)", text)
+    try:
+        tree = ast.parse(ranged.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise fail(f"{option} {text!r} is not understood", _FORM) from None
+    parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+    if not parts:
+        raise fail(f"{option} is empty", _FORM)
+    return parts
+
+
+def _readable(node) -> str:
+    return re.sub(r"range\((.+), (.+)\)", r"\1..\2", ast.unparse(node))
+
+
+class Reading:
+    """Python expressions as terms."""
+
+    def __init__(self, names: Names, option: str):
+        self._names, self._option = names, option
+
+    def cond(self, node) -> Cond:
+        if isinstance(node, ast.BoolOp):
+            return (both if isinstance(node.op, ast.And) else either)(*map(self.cond, node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return negated(self.cond(node.operand))
+        if not isinstance(node, ast.Compare):
+            raise self._fail(node, "it is no comparison")
+        conds, left = [], self.number(node.left)
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            b = self.number(right)
+            make = {ast.Lt: lt, ast.LtE: le, ast.Eq: equal, ast.GtE: ge}.get(type(op))
+            if isinstance(op, ast.Gt):
+                conds.append(lt(b, left))
+            elif isinstance(op, ast.NotEq):
+                conds.append(negated(equal(left, b)))
+            elif make is not None:
+                conds.append(make(left, b))
+            else:
+                raise self._fail(node, "it compares by < <= == != >= >")
+            left = b
+        return both(*conds)
+
+    def number(self, node) -> Poly:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return poly(node.value)
+        if isinstance(node, ast.Name):
+            if node.id not in self._names.numbers:
+                raise self._names.fail(node.id, self._option)
+            return poly(self._names.numbers[node.id])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self.number(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            name = getattr(node.func, "id", None) or node.func.attr
+            make = {"cdiv": _ceiling, "min": smaller, "max": larger}.get(name)
+            if make is not None and len(node.args) == 2:
+                return make(*map(self.number, node.args))
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            return self._of_tensor(node)
+        raise self._fail(node, "numbers, parameters, + - * // % **, cdiv, min, max are taken")
+
+    def _operation(self, node) -> Poly:
+        a, b = self.number(node.left), self.number(node.right)
+        if (
+            isinstance(node.op, ast.Pow)
+            and a.const is not None
+            and b.const is not None
+            and 0 <= b.const <= 64
+        ):
+            return poly(a.const**b.const)
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b.const is not None and b.const <= 0:
+            raise self._fail(node, "a divisor is at least 1")
+        make = {
+            ast.Add: lambda: a + b, ast.Sub: lambda: a - b, ast.Mult: lambda: a * b,
+            ast.FloorDiv: lambda: quotient(a, b), ast.Mod: lambda: remainder(a, b),
+        }.get(type(node.op))  # fmt: skip
+        if make is None:
+            raise self._fail(node, "the operators are + - * // % **")
+        return make()
+
+    def _of_tensor(self, node) -> Poly:
+        index = None
+        if isinstance(node, ast.Subscript):
+            index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            node = node.value
+        if isinstance(node, ast.Name) and node.id == "grid" and index in (0, 1, 2):
+            return programs(index)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            tensor = self._names.tensors.get(node.value.id)
+            if tensor is None:
+                raise self._names.fail(node.value.id, self._option)
+            if node.attr == "numel" and index is None:
+                return tensor.numel
+            if node.attr in ("shape", "stride") and isinstance(index, int):
+                held = tensor.shape if node.attr == "shape" else tensor.strides
+                if held is not None and 0 <= index < len(held):
+                    return held[index]
+                return (tensor.dimension if node.attr == "shape" else tensor.stride)(index)
+        raise self._fail(node, "a tensor has x.numel, x.shape[0], x.stride[0]; the grid is grid[0]")
+
+    def _fail(self, node, why: str):
+        return fail(f"{self._option} {_readable(node)!r} is not understood: {why}", _FORM)
+
+
+def _ceiling(a: Poly, b: Poly) -> Poly:
+    return quotient(a + b - 1, b)
+
+
+def of_grid(text: str, names: Names) -> list[Poly]:
+    """The extents of --grid."""
+    reading = Reading(names, "--grid")
+    parts = [reading.number(node) for node in parsed(text, "--grid")]
+    if not 1 <= len(parts) <= 3:
+        raise fail(f"--grid {text!r} is not one to three numbers", "as in: cdiv(n, BLOCK), or 4,2,1")
+    return [*parts, *[poly(1)] * (3 - len(parts))]

@@ -1,0 +1,100 @@
+"""The command `prove`, which proves properties of kernels for every size."""
+
+from __future__ import annotations
+
+import click
+
+from triton_runner._base.errors import fail
+from triton_runner._base.progress import telling
+from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
+from triton_runner._programs.programs import kernel_options, program_arguments
+from triton_runner._programs.watched import in_own_process
+from triton_runner.verbs.prove.results import PROPERTIES, SCHEMA, Proofs
+
+
+@verbs.command("prove", group="find", place=3, cls=ProgramOrFile)
+@click.option("--kernel", "names", multiple=True, help="Look at this kernel only; may be repeated.")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=16, help="Largest number of kernels (default: 16)."
+)
+@click.option(
+    "--given", multiple=True,
+    help='Assume this of sizes: "M <= 2**31, x.shape == (M, K), x.stride == (stride_xm, 1), index in 0..V"; '
+    "may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--grid", help='For kernel.py:NAME: the programs over parameters: "cdiv(n, BLOCK)". Default: any.'
+)
+@click.option(
+    "--property", "properties", multiple=True, type=click.Choice([*PROPERTIES]),
+    help="Prove this only; may be repeated. Default: all.",
+)  # fmt: skip
+@click.option(
+    "--timeout", "seconds", type=click.FloatRange(0.1), default=5.0,
+    help="Seconds for each property (default: 5).",
+)  # fmt: skip
+@kernel_options
+@program_arguments
+@in_own_process
+def prove_command(names, most, given, properties, seconds, how, as_json, program):
+    """Prove of kernels, for every size, that they stay inside of their arguments, do not overflow, write
+    disjoint elements and all of an output, divide by nothing that is 0, and end.
+
+    PROGRAM is kernel.py:NAME with --signature, --constexpr, --grid and --given, or a program whose launches
+    say how sizes belong together, or a case (*.trcase). What is refuted has a launch that was run and goes
+    wrong. Options come before PROGRAM. Exit status: 0 all is proved, 1 something is refuted (or the program
+    failed), 2 bad usage, 3 the assumptions contradict each other, 4 something is unknown, 125 no kernel.
+    """
+    from triton_runner.verbs.prove.solver import z3
+
+    z3()
+    with prints_aside(as_json), telling() as say:
+        check_settings()
+        asked = Asked(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, say)
+        result = asked.of_program(program, how) if program.is_program else asked.of_kernel(program, how)
+    from triton_runner.verbs.prove.text import text_of
+
+    print_result(result, as_json, text_of)
+    return result.exit_status
+
+
+class Asked:
+    """What the command was asked for."""
+
+    def __init__(self, names, most, given, grid, properties, seconds, say):
+        self.names, self.most, self.given, self.grid = names, most, given, grid
+        self.properties, self.seconds, self.say = properties, seconds, say
+
+    def of_kernel(self, program, how: dict) -> Proofs:
+        """The proofs of kernel.py:NAME, or of the launch in a case."""
+        from triton_runner._kernel.cases.case import is_case
+        from triton_runner.verbs.prove import run
+
+        if is_case(program.name):
+            program.check()
+            return self._proofs([run.of_case(program.name)])
+        path, _, name = program.name.rpartition(":")
+        if not path.endswith(".py"):
+            raise fail(f"{program.name} is not a program, a case (*.trcase) or kernel.py:name")
+        return self._proofs([run.of_kernel(program.name, name, how)])
+
+    def of_program(self, program, how: dict) -> Proofs:
+        from triton_runner.verbs.prove import launches
+
+        for option in ("signature", "constexprs", "options"):
+            if how[option]:
+                raise fail(f"--{option.rstrip('s')} is for kernel.py:NAME, and {program.name} is a program")
+        program.check()
+        watching = launches.Watching(self.names, self.most, how["target"])
+        status = watching.run(*program.words)
+        return self._proofs(watching.subjects, watching.left_out, status)
+
+    def _proofs(self, subjects, left_out=(), status: int = 0) -> Proofs:
+        from triton_runner.verbs.prove import run
+
+        proofs = []
+        for subject in subjects:
+            subject.assume(self.given, self.grid)
+            subject.simplify()
+            proofs.append(run.proof(subject, self.properties, self.seconds, self.say))
+        return Proofs(SCHEMA, proofs, list(left_out), status)

@@ -1,0 +1,244 @@
+"""Counter-examples: launches of a kernel that the engine runs, in which something goes wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import time
+
+import numpy
+
+from triton_runner import _settings
+from triton_runner._artifact import loading
+from triton_runner._base.errors import DiagnosticError, KernelTrap, with_source
+from triton_runner._base.metadata import jsonable
+from triton_runner._launch.launchers import unseen
+from triton_runner._memory.arrays import wrap
+from triton_runner._memory.files import dtype_named, number_of
+from triton_runner._memory.ghost_memory import Ghost
+from triton_runner.verbs.prove.facts import program, programs
+from triton_runner.verbs.prove.results import CounterExample
+from triton_runner.verbs.prove.solver import Solver
+from triton_runner.verbs.prove.subject import Subject
+from triton_runner.verbs.prove.terms import Substitution, atoms_of, ge, le, poly, symbol
+
+# The check that shows what is wrong, and the kind of its report.
+CHECKS = {
+    "bounds": (None, "out of bounds"),
+    "overflow": ("overflow", "integer overflow"),
+    "disjoint": ("race", "data race"),
+    "division": ("zerodiv", "division by zero"),
+}
+# The largest size and number of a program that are tried one after the other: what is small reads better, and
+# an overflow needs what is large.
+_TIERS = ((40, 40), (300, 100), (5000, 2000), (1 << 20, 1 << 12), (1 << 40, 1 << 12), (1 << 40, 1 << 20))
+_MOST_PROGRAMS = 1 << 21  # that a counter-example may run
+_SECONDS = 5  # that a counter-example may take
+_MOST_ELEMENTS = 1 << 22  # of outputs that are looked through for what nobody wrote
+
+
+class Refuter:
+    """Finds launches that go wrong. seconds: that Z3 may take for each try."""
+
+    def __init__(self, subject: Subject, solver: Solver, seconds: float, accesses: list):
+        self._subject, self._solver, self._seconds, self._accesses = subject, solver, seconds, accesses
+        read = {one.base for one in accesses if one.kind != "stores"}
+        self._outputs = {one.base for one in accesses if one.kind == "stores"} - read
+
+    def refute(self, name: str, goals) -> CounterExample | None:
+        """A launch in which a property does not hold; None: no such launch was found."""
+        if name not in CHECKS and name != "covered":
+            return None
+        deadline = time.perf_counter() + self._seconds * 3
+        for goal, (high, last) in itertools.product(goals[:3], _TIERS):
+            if name == "covered" and high > 1 << 20:
+                continue
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                break
+            model = self._solver.model(
+                *goal.conds, *self._sizes(high, last, name), seconds=min(left, self._seconds)
+            )
+            if model is None:
+                continue
+            found = self.uncovered(model) if name == "covered" else self._run(name, model)
+            if found is not None:
+                return found
+        return None
+
+    def _sizes(self, high: int, last: int, name: str) -> list:
+        """The sizes of a launch are at most `high`, and so are its programs."""
+        conds = [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]
+        for i in range(3):
+            conds += [le(one, last) for one in _programs(i)]
+        if high <= 5000 or name == "covered":
+            conds += [le(tensor.numel, _MOST_ELEMENTS // 4) for tensor in self._subject.tensors.values()]
+        if name == "covered" or high <= 300:
+            conds += [le(programs(i), (4096, 64, 16)[i]) for i in range(3)]
+        elif high > 5000:  # only the first programs are run, of which those of y and z come late
+            conds += [le(one, 64 if last > 1 << 12 else 0) for i in (1, 2) for one in _programs(i)]
+        return conds
+
+    def uncovered(self, model: dict) -> CounterExample | None:
+        """What nobody wrote is as it was, whatever that was."""
+        left, launch = None, None
+        for fill in (0x55, 0xAA):
+            made = self.made(model, fill)
+            if made is None or math.prod(made[0].grid) > 1 << 14:
+                return None
+            launch = made[0]
+            if sum(value.size for _, value in launch.named if hasattr(value, "size")) > _MOST_ELEMENTS:
+                return None
+            if launch.run() is not None:
+                return None
+            same = {name: self._untouched(name, value, fill, model) for name, value in launch.outputs()}
+            left = same if left is None else {name: left[name] & same[name] for name in same}
+        for name, untouched in left.items():
+            if untouched.any():
+                first = [int(i) for i in numpy.argwhere(untouched)[0]]
+                access = next(op for op in self._accesses if op.kind == "stores" and op.base == name)
+                where = first if len(first) != 1 else first[0]
+                text = (
+                    f"{int(untouched.sum()):,} of {untouched.size:,} elements of {name} are never written, "
+                    f"the first is {where}; {access.op} at {access.place} writes to it"
+                )
+                return CounterExample(
+                    launch.shown, list(launch.grid), text, access.place.file, access.place.line
+                )
+        return None
+
+    def _untouched(self, name: str, value, fill: int, model: dict):
+        """Which elements of a tensor hold the fill."""
+        tensor = self._subject.tensors[name]
+        change = _change(model)
+        places = [(_number(change, a, 0), _number(change, b, 0)) for a, b in tensor.places()]
+        size = value.dtype.itemsize
+        raw = value.view(numpy.uint8).reshape(-1, size)
+        is_same = (raw == fill).all(axis=1)
+        shape, strides = zip(*places, strict=True)
+        return numpy.lib.stride_tricks.as_strided(is_same, shape, strides)
+
+    def _numbers(self) -> list:
+        terms = [tensor.numel for tensor in self._subject.tensors.values()]
+        terms += list(self._subject.integers.values())
+        return [poly(atom) for atom in sorted(atoms_of(*terms)) if atom.kind == "sym"]
+
+    def launch(self, model: dict, fill: int = 0) -> tuple | None:
+        """(the launch, how many of its first programs are needed) of a model's numbers."""
+        change = _change(model)
+        grid = tuple(_number(change, programs(i), 1) for i in range(3))
+        shown, named, memory = {}, [], {}
+        kernel_arguments = self._subject.function.regions[0].blocks[0].args
+        for argument in kernel_arguments:
+            name = argument.name.removeprefix("%")
+            if name in self._subject.tensors:
+                tensor = self._subject.tensors[name]
+                count = max(_number(change, tensor.numel, 0), 0)
+                if tensor.memory not in memory:
+                    is_output = name in self._outputs
+                    array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
+                    if name in self._subject.declared and count <= _MOST_ELEMENTS:
+                        array[:] = _number(change, self._subject.declared[name][1], 1) - 1
+                shown[name] = f"{tensor.element}[{count}]"
+                named.append((name, memory[tensor.memory]))
+            elif name in self._subject.integers:
+                value = _number(change, self._subject.integers[name], 1)
+                shown[name] = value
+                dtype = dtype_named(str(argument.type)) if str(argument.type) != "i1" else numpy.dtype(bool)
+                named.append((name, dtype.type(value)))
+            elif argument.type.kind == "float":
+                named.append((name, number_of(dtype_named(str(argument.type)), 1.0)))
+            else:
+                return None
+        return Launch(self._subject, grid, named, shown, self._outputs), _needed(change, grid)
+
+    def _run(self, name: str, model: dict) -> CounterExample | None:
+        made = self.made(model)
+        if made is None or made[1] > _MOST_PROGRAMS:
+            return None
+        launch, needed = made
+        checks, kind = CHECKS[name]
+        trap = launch.run(checks, needed)
+        if trap is None or not trap.kind.startswith(kind):
+            return None
+        return CounterExample(launch.shown, list(launch.grid), with_source(trap), trap.file, trap.line)
+
+    def made(self, model: dict, fill: int = 0) -> tuple | None:
+        try:
+            return self.launch(model, fill)
+        except (DiagnosticError, MemoryError, OverflowError, OSError, ValueError):
+            return None  # this machine has no room for it
+
+
+@dataclasses.dataclass
+class Launch:
+    """A launch of the kernel. named: (name, value) of its arguments; shown: those for people."""
+
+    subject: Subject
+    grid: tuple
+    named: list
+    shown: dict
+    written: set
+
+    def outputs(self) -> list:
+        return [(name, value) for name, value in self.named if name in self.written]
+
+    def run(self, checks: str | None = None, programs: int = 0) -> KernelTrap | None:
+        """The fault in it, at TTIR on the CPU; of its first programs, where a number of them is given."""
+        subject = self.subject
+        settings = {
+            "device": "cpu", "level": "ttir", "target": subject.target, "threads": 1, "timeout": _SECONDS,
+            "programs": programs,
+        }  # fmt: skip
+        with unseen(), _settings.using(**settings, **({"check": checks} if checks else {})):
+            kernel = loading.load(
+                subject.text, json.dumps(subject.metadata, default=jsonable), "cpu", name=subject.name,
+                target=subject.target, level="ttir",
+            )  # fmt: skip
+            named = [(name, wrap(name, value)) for name, value in self.named]
+            try:
+                kernel.launch(self.grid, named)
+            except KernelTrap as trap:
+                return trap
+            except DiagnosticError:
+                return None
+        return None
+
+
+def _change(model: dict) -> Substitution:
+    return Substitution({atom: poly(value) for atom, value in model.items() if atom.kind == "sym"})
+
+
+def _number(change: Substitution, term, otherwise: int) -> int:
+    value = change.poly(poly(term)).const
+    return otherwise if value is None else value
+
+
+def _programs(dimension: int) -> list:
+    """The numbers of the program, and of the other one of two."""
+    atom = program(dimension).atom
+    return [poly(atom), symbol(atom.args[0] + "'", atom.lo, atom.hi)]
+
+
+def _needed(change: Substitution, grid: tuple) -> int:
+    """How many of the first programs contain those that the model names."""
+    last = 0
+    for which in range(2):
+        x, y, z = (_number(change, _programs(i)[which], 0) for i in range(3))
+        last = max(last, (z * grid[1] + y) * grid[0] + x)
+    return min(last + 1, math.prod(grid))
+
+
+def _array(tensor, count: int, fill: int):
+    """Memory of so many elements, of which only what is written takes any."""
+    element = "i8" if tensor.element == "i1" else tensor.element
+    dtype = dtype_named(element if not element.startswith("!") else "i64")
+    if fill and count * dtype.itemsize <= 1 << 26:
+        return numpy.full(max(count * dtype.itemsize, 1), fill, numpy.uint8)[: count * dtype.itemsize].view(
+            dtype
+        )
+    if count * dtype.itemsize <= 1 << 24:
+        return numpy.zeros(count, dtype)
+    return Ghost((count,), dtype).array

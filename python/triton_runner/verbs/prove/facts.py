@@ -1,0 +1,73 @@
+"""The parts of a kernel that something is proved of: accesses, divisions, loops, and what is not followed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner.verbs.prove.terms import Cond, Poly, symbol
+from triton_runner.verbs.prove.values import Value, within
+
+_LARGEST_GRID = ((1 << 31) - 1, 65535, 65535)
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else "a value without a line"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Access:
+    """kind: loads, stores, atomics. base: the argument, None: nobody knows, and note says why. offset: in
+    elements. path: the conditions under which it is executed, mask left out."""
+
+    kind: str
+    base: str | None
+    offset: Poly | None
+    mask: Cond
+    path: tuple
+    shape: tuple
+    place: Place
+    op: str
+    note: str = ""
+
+    @property
+    def given(self) -> tuple:
+        return (*self.path, *within(self.shape))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Division:
+    divisor: Value
+    path: tuple
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loop:
+    """bits: of its counter; None as lower: its bounds are not followed."""
+
+    lower: Poly | None
+    upper: Poly | None
+    step: Poly | None
+    bits: int
+    path: tuple
+    place: Place
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    why: str
+    place: Place
+
+
+def programs(dimension: int) -> Poly:
+    return symbol(f"grid[{dimension}]", 1, _LARGEST_GRID[dimension])
+
+
+def program(dimension: int) -> Poly:
+    return symbol(f"program[{dimension}]", 0, _LARGEST_GRID[dimension] - 1)

@@ -1,0 +1,135 @@
+"""The launches of a program, of which each kernel is looked at once, compiled without what its first launch
+happens to divide by."""
+
+from __future__ import annotations
+
+from triton_runner._base.errors import DiagnosticError
+from triton_runner._kernel.compiling.compile import compile
+from triton_runner._launch.launchers import constants_of, observing, signature
+from triton_runner._programs import asked
+from triton_runner.verbs.prove import relations, sizes
+from triton_runner.verbs.prove.results import Reason
+from triton_runner.verbs.prove.subject import of_text
+from triton_runner.verbs.prove.terms import Substitution, atoms_of, poly, symbol
+
+
+class Watching(asked.Watching):
+    """subjects: of the kernels that the program launched; left_out: launches that are not looked at."""
+
+    def __init__(self, names, most: int, target: str | None):
+        super().__init__(names, None)
+        self.subjects: list = []
+        self.left_out: list[Reason] = []
+        self._most, self._target, self._names = most, target, names
+        self._done: set = set()
+        self._launch = None
+        self._watch = None
+
+    def run(self, *words) -> int:
+        with sizes.watching() as self._watch, observing(self._observe):
+            return super().run(*words)
+
+    def seen(self, launch: asked.Asked):
+        """Keeps the terms of a launch, and gives Triton plain numbers."""
+        names = launch.function.arg_names
+        named = {**dict(zip(names, launch.args, strict=False)), **launch.keywords}
+        grid = launch.keywords.get("grid")
+        kept = self._launch = {"named": named, "grid": grid}
+
+        def plain_grid(meta):
+            kept["grid"] = grid(meta)
+            return sizes.plain(kept["grid"])
+
+        launch.replace(sizes.plain, {"grid": plain_grid} if callable(grid) else {})
+
+    def _observe(self, call, go) -> None:
+        go()
+        launch, self._launch = self._launch, None
+        if launch is None and not self._inside:  # of a compiled kernel itself
+            launch = {"named": dict(call.named), "grid": call.grid}
+        if launch is None or (self._names and call.name not in self._names):
+            return
+        src = getattr(call.kernel, "src", None)
+        if call.function is None or src is None:
+            return
+        try:
+            self._look(call, launch, src)
+        except DiagnosticError as error:
+            self.left_out.append(Reason(f"{call.name}: {str(error).splitlines()[0]}"))
+
+    def _look(self, call, launch: dict, src) -> None:
+        types, constants = _signature(call, src, launch["named"])
+        key = (call.name, repr(types), repr(constants))
+        if key in self._done:
+            return
+        self._done.add(key)
+        if len(self._done) > self._most:
+            self.left_out.append(Reason(f"{call.name}, a later kernel (--launches)"))
+            return
+        compiled = compile(call.function, types, constants, to="ttir", target=self._target)
+        subject = of_text(compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants)
+        self._relate(subject, launch)
+        self.subjects.append(subject)
+
+    def _relate(self, subject, launch: dict) -> None:
+        named, shapes, strides, numels, terms = launch["named"], {}, {}, {}, {}
+        rename: dict = {}
+        for name in subject.tensors:
+            value = named.get(name)
+            if value is None or not hasattr(value, "untyped_storage"):
+                continue
+            shape, steps, numel = self._watch.described(value)
+            shapes[name], strides[name], numels[name] = shape, steps, numel
+            for atom in atoms_of(*shape, *steps, numel):
+                if atom.kind == "sym" and atom.args[0].startswith("tensor") and atom not in rename:
+                    field = atom.args[0].partition(".")[2]
+                    rename[atom] = symbol(f"{name}.{field}", atom.lo, atom.hi)
+        change = Substitution(rename)
+        known = set(rename)
+
+        def term(value):
+            """Returns the term of a number that is made of sizes of the launch's own tensors."""
+            is_own = (
+                isinstance(value, sizes.Size)
+                and {atom for atom in atoms_of(value.term) if atom.kind == "sym"} <= known
+            )
+            return change.poly(value.term) if is_own else None
+
+        for name in subject.integers:
+            if (own := term(named.get(name))) is not None:
+                terms[name] = own
+        grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
+        grid = [one if (own := term(one)) is None else own for one in grid]
+        shapes = {name: [change.poly(one) for one in shape] for name, shape in shapes.items()}
+        strides = {name: [change.poly(one) for one in steps] for name, steps in strides.items()}
+        numels = {name: change.poly(one) for name, one in numels.items()}
+        noted = [(change.cond(cond), place) for cond, place in sizes.noted([*map(poly, rename)])]
+        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
+
+
+def _signature(call, src, named: dict) -> tuple[dict, dict]:
+    """(types, constants) by parameter, as the launch has them, without multiples of 16."""
+    types, constants = {}, {}
+    own = dict(signature(src))
+    parameters = {parameter.name: parameter for parameter in call.function.params}
+    for name in call.function.arg_names:
+        value, kind = named.get(name, parameters[name].default), own.get(name, "constexpr")
+        if parameters[name].is_constexpr or value is None:
+            constants[name] = _constant(call, name, value)
+        elif kind == "constexpr" or (
+            isinstance(value, int) and not isinstance(value, bool) and int(value) == 1
+        ):
+            is_size = (
+                isinstance(value, sizes.Size)
+                and value.term.const is None
+                and "stride" not in repr(value.term)
+            )
+            types[name] = "i32" if is_size else f"{'i32' if kind == 'constexpr' else kind}:1"
+        else:
+            types[name] = kind
+    return types, constants
+
+
+def _constant(call, name: str, value):
+    known = constants_of(call.kernel.src)
+    return sizes.plain(known.get(name, value))

@@ -1,0 +1,258 @@
+"""How the sizes of a launch belong together: which argument is which dimension or stride of which tensor, and
+how many programs there are for them.
+
+A program's own arithmetic says so (sizes.py). A number that comes from no tensor's size stays as it is, and
+so do sizes of which the program makes nothing. Each is an assumption.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from triton_runner.verbs.prove.assumptions import Assumption
+from triton_runner.verbs.prove.subject import Subject
+from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
+
+
+def of_values(subject: Subject, values: dict, grid, place: str) -> None:
+    """From the values of a launch alone."""
+    relate(subject, values, {}, {}, {}, {}, grid, [], place)
+
+
+def relate(
+    subject: Subject, values: dict, terms: dict, shapes: dict, strides: dict, numels: dict, grid, noted,
+    place: str = "its launch",
+) -> None:  # fmt: skip
+    """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
+    of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
+    free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
+    for _ in noted:
+        for cond, _ in noted:
+            parts = cond.args[0].parts if cond.op == "eq0" else {}
+            if cond.op == "eq0" and len(parts) == 2 and cond.args[0].atoms() & free:
+                free |= cond.args[0].atoms()  # the program says that it is equal to a size that it asks for
+    same = _Same(shapes, numels, values, free | atoms_of(*(cond for cond, _ in noted)))
+    tensors = {name: tensor for name, tensor in subject.tensors.items() if hasattr(values.get(name), "shape")}
+    fixed = _fixed(tensors, values, shapes, strides, numels, free)
+    change = Substitution(fixed)
+    for name, tensor in tensors.items():
+        shape, numel, why = same.of(name)
+        shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
+        own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
+        tensor.is_guessed |= bool(why) and same.is_guess
+        subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
+    for name, symbol in subject.integers.items():
+        _number(subject, name, symbol, values.get(name), terms, place)
+    _memory(subject, values)
+    for cond, where in noted:
+        if (cond := change.cond(cond)) is not TRUE:
+            subject.assumptions.append(Assumption(f"{spelled(cond)}, as the program checks", where, cond))
+    extents = [one if isinstance(one, Poly) else poly(int(one)) for one in grid]
+    extents += [poly(1)] * (3 - len(extents))
+    subject.set_grid(extents, place, ", ".join(map(_spell, extents)))
+
+
+def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dict, free: set) -> dict:
+    """{a size: its number} of sizes that the program makes no number or grid of: they stay as they are."""
+    fixed: dict = {}
+    for name in tensors:
+        extents = [int(one) for one in values[name].shape]
+        shape = shapes.get(name, ())
+        whole = (
+            [] if atoms_of(*shape) & free else [numels.get(name, poly(0))]
+        )  # else it is the product of these
+        pairs = zip(
+            [*shape, *strides.get(name, ()), *whole],
+            [*extents, *_steps(values[name], extents), math.prod(extents)], strict=False,
+        )  # fmt: skip
+        for term, number in pairs:
+            if term.atom is not None and term.atom not in free:
+                fixed[term.atom] = poly(number)
+    return fixed
+
+
+def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) -> None:
+    """What a number of the launch is."""
+    if name in terms:
+        text, term = f"{name} == {_spell(terms[name])}", terms[name]
+    else:
+        term = int(value or 0)
+        text = f"{name} = {term}: the program makes it of no tensor's size"
+    subject.assumptions.append(Assumption(text, place, equal(symbol, term)))
+
+
+class _Same:
+    """The shapes of a launch's tensors. A tensor whose sizes the program does not ask for has those that are
+    equal to its own there: that of a whole tensor, or sizes that the program asks for."""
+
+    def __init__(self, shapes: dict, numels: dict, values: dict, used: set):
+        self._shapes, self._numels, self._used = shapes, numels, used
+        self._extents = {name: tuple(int(one) for one in values[name].shape) for name in shapes}
+        asked = [name for name in shapes if self._is_asked(name)]
+        self._order = [*asked, *(name for name in shapes if name not in asked)]
+
+    def _is_asked(self, name: str) -> bool:
+        return bool(atoms_of(*self._shapes[name], self._numels[name]) & self._used)
+
+    def of(self, name: str) -> tuple:
+        """(shape, elements, the words for why)."""
+        if name not in self._shapes:
+            self.is_guess = False
+            return None, None, ""
+        shape, numel, extents = self._shapes[name], self._numels[name], self._extents[name]
+        self.is_guess = False  # whether another size would have done as well
+        before = self._order[: self._order.index(name)]
+        if self._is_asked(name) or not extents:
+            return shape, numel, ""
+        if any(atoms_of(*shape, numel) & atoms_of(*self._shapes[one], self._numels[one]) for one in before):
+            return shape, numel, ""
+        is_guess = self.is_guess = any(len(self._terms().get(extent, ())) > 1 for extent in extents)
+        for one in before:
+            if self._extents[one] == extents:
+                shape, numel, _ = self.of(one)
+                self.is_guess |= is_guess
+                return shape, numel, f", as {one} has"
+        terms = {extent: these[0] for extent, these in self._terms().items()}
+        found = [terms.get(extent, term) for extent, term in zip(extents, shape, strict=True)]
+        if found == shape:
+            return shape, numel, ""
+        return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
+
+    def _terms(self) -> dict:
+        """{a number: the sizes that the program asks for and that have it}."""
+        terms: dict = {}
+        for name in self._order:
+            pairs = [*zip(self._shapes[name], self._extents[name], strict=True)]
+            pairs.append((self._numels[name], math.prod(self._extents[name])))
+            for term, extent in pairs:
+                known = terms.setdefault(extent, [])
+                if atoms_of(term) & self._used and extent > 1 and term not in known:
+                    known.append(term)
+        return {extent: these for extent, these in terms.items() if these}
+
+
+class _Own:
+    """A tensor of a launch, as terms: its number of elements alone where nothing asks for more."""
+
+    def __init__(self, tensor, value, shape, strides, numel, free: set):
+        self._tensor = tensor
+        extents = self._extents = [int(one) for one in value.shape]
+        self._steps, self._is_apart = _steps(value, extents), True
+        dense = zip(extents, self._steps, _dense(extents), strict=True)
+        is_dense = all(extent == 1 or a == b for extent, a, b in dense)
+        self._shape = shape or [poly(one) for one in extents]
+        self.cond, self._is_flat = both(), False
+        asks = atoms_of(*self._shape, *strides) & free
+        if is_dense and not asks and numel is not None and atoms_of(numel):
+            self._is_flat = True
+            tensor.numel, tensor.is_known = numel, True
+        elif is_dense and not atoms_of(*strides) & free:
+            tensor.set_shape(self._shape)
+        else:
+            self._set_strides(strides or [poly(one) for one in self._steps])
+        tensor.is_guessed = not atoms_of(tensor.numel)
+        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != tensor.numel:
+            self.cond = both(self.cond, equal(numel, tensor.numel))
+
+    def _set_strides(self, strides) -> None:
+        """Strides are any under which elements do not overlap; those of 1 stay so."""
+        steps = self._steps
+        known = [poly(step) if step in (0, 1) else one for one, step in zip(strides, steps, strict=True)]
+        self._tensor.set_shape(self._shape)
+        self._tensor.set_strides(known)
+        order = [i for i in sorted(range(len(steps)), key=lambda i: -steps[i]) if steps[i]]
+        pairs = [(a, b) for a, b in itertools.pairwise(order) if steps[a] >= steps[b] * self._extents[b]]
+        self._is_apart = len(pairs) == max(len(order) - 1, 0)  # or elements overlap in this launch
+        conds = [ge(known[a], known[b] * self._shape[b]) for a, b in pairs]
+        kept = [equal(a, b) for a, b in zip(strides, known, strict=True)]  # 0 and 1 are not any stride
+        self.cond = both(*conds, *(ge(known[i], 1) for i in order), *kept)
+
+    def describe(self) -> str:
+        tensor = self._tensor
+        if self._is_flat:
+            return f"{tensor.name} is contiguous, with {_spell(tensor.numel)} elements"
+        text = f"{tensor.name} has the shape ({', '.join(map(_spell, self._shape))})"
+        if tensor.strides is None:
+            return f"{text} and is contiguous"
+        words = ", ".join(map(_spell, tensor.strides))
+        apart = ", with which elements do not overlap" if self._is_apart else ""
+        return f"{text} and the strides ({words}){apart}"
+
+
+def _dense(extents) -> list[int]:
+    return [math.prod(extents[i + 1 :]) for i in range(len(extents))]
+
+
+def _steps(value, extents) -> list[int]:
+    """The strides of a tensor or an array, in elements."""
+    if hasattr(value, "stride") and callable(value.stride):
+        return [int(one) for one in value.stride()]
+    if hasattr(value, "strides") and hasattr(value, "itemsize"):
+        return [int(one) // value.itemsize for one in value.strides]
+    return _dense(extents)
+
+
+def _memory(subject: Subject, values: dict) -> None:
+    """Tensors that begin in the same memory share it."""
+    first: dict = {}
+    for name, tensor in subject.tensors.items():
+        value = values.get(name)
+        if value is None:
+            continue
+        if hasattr(value, "untyped_storage"):
+            key = value.untyped_storage().data_ptr()
+        elif hasattr(value, "data_ptr"):
+            key = value.data_ptr()
+        else:
+            key = value.__array_interface__["data"][0] if hasattr(value, "__array_interface__") else name
+        tensor.memory = first.setdefault(key, name)
+
+
+def _spell(term) -> str:
+    """A polynomial for people."""
+    term = poly(term)
+    words = []
+    for atoms, n in sorted(term.parts.items(), key=lambda pair: (-len(pair[0]), repr(pair[0]))):
+        factors = [_word(atom) for atom in atoms]
+        if abs(n) != 1 or not factors:
+            factors.insert(0, str(abs(n)))
+        words.append(("- " if n < 0 else "+ ") + " * ".join(factors))
+    text = " ".join(words) or "0"
+    return text[2:] if text.startswith("+ ") else text
+
+
+def _word(atom) -> str:
+    if atom.kind == "sym":
+        return atom.args[0]
+    if atom.kind == "div":
+        a, b = atom.args
+        if b.const:
+            return (
+                f"cdiv({_spell(a - b + 1)}, {b.const})"
+                if _is_ceiling(a, b)
+                else f"({_spell(a)}) // {b.const}"
+            )
+        return f"({_spell(a)}) // ({_spell(b)})"
+    if atom.kind == "mod":
+        return f"({_spell(atom.args[0])}) % ({_spell(atom.args[1])})"
+    return "..."
+
+
+def _is_ceiling(a: Poly, b: Poly) -> bool:
+    return a.parts.get((), 0) == b.const - 1
+
+
+def spelled(cond) -> str:
+    """A condition for people."""
+    if cond.op in ("and", "or"):
+        return f" {cond.op} ".join(map(spelled, cond.args))
+    if cond.op == "not":
+        return f"not {spelled(cond.args[0])}"
+    part, sign = cond.args[0], ">=" if cond.op == "ge0" else "=="
+    left = Poly({atoms: n for atoms, n in part.parts.items() if n > 0 and atoms})
+    right = -Poly({atoms: n for atoms, n in part.parts.items() if n < 0 and atoms})
+    offset = part.parts.get((), 0)
+    if not left.parts:
+        left, right, sign, offset = right, poly(0), "<=" if cond.op == "ge0" else sign, -offset
+    return f"{_spell(left)} {sign} {_spell(right - offset)}"

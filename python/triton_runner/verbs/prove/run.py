@@ -1,0 +1,96 @@
+"""Proves the properties of kernels, and looks for launches that refute them."""
+
+from __future__ import annotations
+
+import time
+
+from triton_runner._base.errors import fail
+from triton_runner._kernel.cases.case import open_case
+from triton_runner._kernel.compiling.compile import compile
+from triton_runner.verbs.prove import relations
+from triton_runner.verbs.prove.check import Checker
+from triton_runner.verbs.prove.counter import Refuter
+from triton_runner.verbs.prove.model import Reader
+from triton_runner.verbs.prove.results import (
+    PROPERTIES,
+    REFUTED,
+    Answer,
+    Assumed,
+    Proof,
+)
+from triton_runner.verbs.prove.solver import Encoder, Solver
+from triton_runner.verbs.prove.subject import Subject, of_text
+from triton_runner.verbs.prove.terms import TRUE
+
+
+def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
+    """The answers for one kernel. names: the properties, by default all; seconds: for each of them."""
+    started = time.perf_counter()
+    say(subject.name)
+    solver, reader = read(subject, seconds)
+    assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
+    assumed += [Assumed("tl.assume", str(place)) for _, place in dict(reader.assumes).items()]
+    contradictory = _contradictory(subject, solver, reader)
+    if contradictory:
+        seconds_ = round(time.perf_counter() - started, 3)
+        return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
+    if solver.model(*(cond for cond, _ in reader.assumes), seconds=2) is None:
+        assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
+    checker = Checker(reader, solver, subject.tensors, seconds)
+    refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
+    answers = []
+    for finding in checker.findings(names or PROPERTIES):
+        say(f"{subject.name}: {finding.property}")
+        began = time.perf_counter()
+        example = refuter.refute(finding.property, finding.goals) if finding.goals else None
+        reasons = [goal.reason for goal in finding.goals] + finding.unknown
+        verdict = REFUTED if example else finding.verdict
+        spent = round(finding.seconds + time.perf_counter() - began, 3)
+        answers.append(Answer(finding.property, verdict, finding.count, reasons, example, spent))
+    return Proof(subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3))
+
+
+def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
+    """The kernel as terms, and the solver that has what is assumed. seconds: the most that it may take."""
+    solver = Solver(subject.facts(), seconds * 0.4)
+    reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
+    solver.deadline = time.perf_counter() + seconds
+    reader.read()
+    return solver, reader
+
+
+def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Assumed]:
+    """The fewest assumptions that cannot hold together; none where they can."""
+    left = [(one.text, one.place, one.cond) for one in subject.assumptions if one.cond is not TRUE]
+    left += [("tl.assume", str(place), cond) for cond, place in reader.assumes]
+    taken = {cond for _, _, cond in left}
+    parts = {part for cond in taken for part in (cond.args if cond.op == "and" else (cond,))}
+    others = [fact for fact in solver.facts if fact not in parts]
+
+    def clash(these) -> bool:
+        return Encoder([*others, *(cond for _, _, cond in these)], {}).check(1.0) is True
+
+    if not clash(left):
+        return []
+    for one in list(left):
+        fewer = [other for other in left if other is not one]
+        if clash(fewer):
+            left = fewer
+    return [Assumed(text, place) for text, place, _ in left]
+
+
+def of_kernel(path: str, name: str, how: dict) -> Subject:
+    """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
+    compiled = compile(path, to="ttir", **how)
+    return of_text(compiled.asm["ttir"], name, compiled.target, compiled.metadata, how["constexprs"] or {})
+
+
+def of_case(path: str) -> Subject:
+    """The kernel of a case, and how its sizes belong together in its launch."""
+    case = open_case(path)
+    launch = case.subject
+    if "ttir" not in launch.texts:
+        raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
+    subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
+    relations.of_values(subject, dict(launch.arguments.named), launch.grid, f"the launch in {path}")
+    return subject

@@ -1,0 +1,301 @@
+"""Sizes of a program's tensors as numbers that remember where they come from.
+
+While a program runs, x.shape, x.size(), x.stride() and x.numel() give such numbers, and so does arithmetic on
+them. A launch then tells that n is x.numel() and that its grid is cdiv(x.numel(), 1024): by what the program
+computes, and not by values that happen to be equal. Comparisons of the program are noted, as what follows one
+holds for such sizes alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+import weakref
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from triton_runner._base.errors import package_folders
+from triton_runner.verbs.prove.terms import (
+    Poly,
+    atoms_of,
+    both,
+    equal,
+    ge,
+    le,
+    lt,
+    negated,
+    poly,
+    quotient,
+    remainder,
+    symbol,
+)
+
+_noted: list = []  # (condition, file:line) of the program's comparisons
+# The results of these may have the shape of their first tensor by chance alone.
+_OTHER = {
+    "matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "einsum", "linear", "addmm", "baddbmm",
+    "tensordot", "outer", "inner", "kron", "t", "transpose", "permute", "movedim", "swapaxes",
+    "swapdims", "__get__", "narrow", "select", "__getitem__", "chunk", "split", "expand", "view",
+    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "as_strided", "gather", "index_select",
+    "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding", "new_empty", "new_zeros",
+    "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
+}  # fmt: skip
+_SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
+_NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
+
+
+class Size(int):
+    """An integer with the term that it is the value of."""
+
+    term: Poly
+
+    @staticmethod
+    def of(number: int, term: Poly):
+        if term.const is not None:
+            return int(number)
+        made = Size(number)
+        made.term = term
+        return made
+
+    def __reduce__(self):
+        return int, (int(self),)
+
+
+def term_of(value) -> Poly:
+    return value.term if isinstance(value, Size) else poly(int(value))
+
+
+def _arithmetic(name: str, make, swapped: bool = False):
+    plain = getattr(operator, name)
+
+    def method(self, other):
+        if not isinstance(other, int) or isinstance(other, bool):
+            pair = (other, int(self)) if swapped else (int(self), other)
+            return plain(*pair)
+        a, b = (other, self) if swapped else (self, other)
+        term = make(term_of(a), term_of(b))
+        number = plain(int(a), int(b))
+        return number if term is None else Size.of(number, term)
+
+    return method
+
+
+def _by_positive(make):
+    """Quotients by what is known to be positive."""
+    return lambda a, b: make(a, b) if b.const is None or b.const > 0 else None
+
+
+for _name, _make in (
+    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul),
+    ("floordiv", _by_positive(quotient)), ("mod", _by_positive(remainder)),
+):  # fmt: skip
+    setattr(Size, f"__{_name}__", _arithmetic(_name, _make))
+    setattr(Size, f"__r{_name}__", _arithmetic(_name, _make, True))
+Size.__neg__ = lambda self: Size.of(-int(self), -self.term)
+
+
+def _comparison(name: str, make):
+    plain = getattr(operator, name)
+
+    def method(self, other):
+        if not isinstance(other, int) or isinstance(other, bool):
+            return plain(int(self), other)
+        holds = plain(int(self), int(other))
+        cond = make(self.term, term_of(other))
+        _note(cond if holds else negated(cond))
+        return holds
+
+    return method
+
+
+for _name, _make in (
+    ("lt", lt), ("le", le), ("eq", equal), ("ne", lambda a, b: negated(equal(a, b))), ("ge", ge),
+    ("gt", lambda a, b: lt(b, a)),
+):  # fmt: skip
+    setattr(Size, f"__{_name}__", _comparison(_name, _make))
+Size.__hash__ = int.__hash__
+
+
+def _note(cond) -> None:
+    """Notes a comparison of the program itself; those inside of libraries are theirs."""
+    frame = sys._getframe(2)
+    file = frame.f_code.co_filename
+    if file.startswith(_libraries()) or file.startswith("<"):
+        return
+    _noted.append((cond, f"{file}:{frame.f_lineno}"))
+
+
+def _libraries() -> tuple:
+    return (*package_folders(), torch.__path__[0])
+
+
+class Watch(TorchFunctionMode):
+    """Gives sizes with their terms. described(tensor): (shape, strides, elements) as terms."""
+
+    def __init__(self):
+        super().__init__()
+        self._known: dict = {}
+        self._count = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(function, "__name__", "")
+        result = function(*args, **kwargs)
+        try:
+            return self._seen(function, name, args, kwargs, result)
+        except (TypeError, ValueError, AttributeError, IndexError, RuntimeError):
+            return result
+
+    def _seen(self, function, name: str, args, kwargs, result):
+        first = args[0] if args else None
+        is_tensor = isinstance(first, torch.Tensor)
+        if name == "__get__" and is_tensor and function == torch.Tensor.shape.__get__:
+            return self._sizes(first, result)
+        if is_tensor and name == "size":
+            index = args[1] if len(args) > 1 else kwargs.get("dim")
+            whole = self._sizes(first, first.shape)
+            return whole if index is None else whole[index]
+        if is_tensor and name == "stride":
+            index = args[1] if len(args) > 1 else kwargs.get("dim")
+            whole = tuple(
+                Size.of(a, b) for a, b in zip(_plain(first.stride), self._of(first)[1], strict=True)
+            )
+            return whole if index is None else whole[index]
+        if is_tensor and name in ("numel", "nelement"):
+            return Size.of(result, self._of(first)[2])
+        if isinstance(result, torch.Tensor):
+            self._made(name, args, kwargs, first if is_tensor else None, result)
+        return result
+
+    def _sizes(self, tensor, shape):
+        return torch.Size([Size.of(int(a), b) for a, b in zip(shape, self._of(tensor)[0], strict=True)])
+
+    def _made(self, name: str, args, kwargs, first, result) -> None:
+        if name not in _OTHER and first is not None:
+            if result is not first and _shape(first) == _shape(result):
+                shape, _, numel = self._of(first)
+                self._put(result, shape, numel)
+        elif name in _SIZED or name in _NEW:
+            given = args[1:] if name in _NEW else args
+            given = given[-1:] if name == "randint" else given
+            sizes = kwargs.get("size", given[0] if given and isinstance(given[0], (tuple, list)) else given)
+            sizes = [one for one in sizes if isinstance(one, int)]
+            if len(sizes) == result.dim() and any(isinstance(one, Size) for one in sizes):
+                self._put(result, [term_of(one) for one in sizes])
+        elif name in ("reshape", "view") and first is not None:
+            sizes = args[1] if len(args) > 1 and isinstance(args[1], (tuple, list)) else args[1:]
+            self._viewed(first, sizes, result)
+        elif name in ("t", "transpose", "permute") and first is not None:
+            self._turned(first, result)
+
+    def _viewed(self, first, sizes, result) -> None:
+        shape, _, numel = self._of(first)
+        if not all(isinstance(one, int) for one in sizes) or len(sizes) != result.dim():
+            return
+        terms = [term_of(one) for one in sizes]
+        if list(sizes) == [-1]:
+            return self._put(result, [numel], numel)
+        if -1 in [int(one) for one in sizes]:
+            at = [int(one) for one in sizes].index(-1)
+            others = poly(1)
+            for i, term in enumerate(terms):
+                others = others * (term if i != at else 1)
+            product = poly(1)
+            for term in shape:
+                product = product * term
+            terms[at] = quotient(product, others)
+        return self._put(result, terms)
+
+    def _turned(self, first, result) -> None:
+        """The terms of a tensor with its dimensions in another order, where that is certain."""
+        shape, strides, numel = self._of(first)
+        own = list(zip(_shape(first), _plain(first.stride), strict=True))
+        if len(set(own)) != len(own):
+            return
+        order = [own.index(pair) for pair in zip(_shape(result), _plain(result.stride), strict=True)]
+        self._put(result, [shape[i] for i in order], numel, [strides[i] for i in order])
+
+    def _put(self, tensor, shape, numel=None, strides=None) -> None:
+        name = f"tensor{self._next()}"
+        shape = [poly(one) for one in shape]
+        strides = strides or [_symbol(f"{name}.stride[{i}]") for i in range(len(shape))]
+        self._known[id(tensor)] = shape, strides, numel or _symbol(f"{name}.numel")
+        weakref.finalize(tensor, self._known.pop, id(tensor), None)
+
+    def _of(self, tensor) -> tuple:
+        if id(tensor) not in self._known:
+            name = f"tensor{self._count + 1}"
+            self._put(tensor, [_symbol(f"{name}.shape[{i}]") for i in range(len(_shape(tensor)))])
+        return self._known[id(tensor)]
+
+    def described(self, tensor) -> tuple | None:
+        """(shape, strides, numel) as terms."""
+        with torch._C.DisableTorchFunction():
+            return self._of(tensor)
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+
+def _symbol(name: str) -> Poly:
+    return symbol(name, 0, 1 << 47)
+
+
+def _plain(method):
+    with torch._C.DisableTorchFunction():
+        return tuple(int(one) for one in method())
+
+
+def _shape(tensor) -> tuple:
+    with torch._C.DisableTorchFunction():
+        return tuple(int(one) for one in tensor.shape)
+
+
+@contextlib.contextmanager
+def watching():
+    """Sizes of tensors have terms inside of the block; triton's helpers keep them."""
+    import triton
+
+    own = triton.next_power_of_2
+
+    def next_power_of_2(n):
+        number = own(int(n))
+        if isinstance(n, Size):
+            _noted.append((both(le(n.term, number), lt(number // 2, n.term)), _caller()))
+        return number
+
+    _noted.clear()
+    triton.next_power_of_2 = next_power_of_2
+    watch = Watch()
+    try:
+        with watch:
+            yield watch
+    finally:
+        triton.next_power_of_2 = own
+
+
+def _caller() -> str:
+    frame = sys._getframe(2)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def noted(terms) -> list:
+    """(condition, place) of the comparisons that are about atoms of these terms alone."""
+    known = {atom for atom in atoms_of(*terms) if atom.kind == "sym"}
+    return [
+        (cond, place)
+        for cond, place in dict.fromkeys(_noted)
+        if {atom for atom in atoms_of(cond) if atom.kind == "sym"} <= known
+    ]
+
+
+def plain(value):
+    """A value of a launch without terms."""
+    if isinstance(value, Size):
+        return int(value)
+    if type(value) in (tuple, list):
+        return type(value)(plain(one) for one in value)
+    return value

@@ -1,0 +1,178 @@
+"""A kernel of which something is proved: its TTIR, its arguments as terms, what is assumed of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner._base.errors import fail
+from triton_runner._core import ir
+from triton_runner.verbs.prove.assumptions import MEMORY, Assumption, Given, Names, Tensor, of_grid
+from triton_runner.verbs.prove.facts import programs
+from triton_runner.verbs.prove.terms import (
+    Poly,
+    Substitution,
+    atoms_of,
+    both,
+    equal,
+    ge,
+    le,
+    poly,
+    remainder,
+    symbol,
+)
+from triton_runner.verbs.prove.values import OTHER, Value
+
+
+@dataclasses.dataclass
+class Subject:
+    """arguments: Values by parameter of the TTIR; tensors and integers: those among them; constants: what the
+    kernel was compiled with, for the words of assumptions; grid: its extents, None: any."""
+
+    name: str
+    target: str
+    text: str
+    metadata: dict
+    module: object
+    function: object
+    arguments: dict
+    tensors: dict
+    integers: dict
+    constants: dict
+    grid: list | None = None
+    assumptions: list = dataclasses.field(default_factory=list)
+    declared: dict = dataclasses.field(default_factory=dict)
+    _bounds: list = dataclasses.field(default_factory=list)
+
+    @property
+    def names(self) -> Names:
+        return Names({**self.constants, **self.integers}, self.tensors, self.grid)
+
+    def assume(self, given: tuple, grid: str | None) -> None:
+        """Takes --given and --grid."""
+        if grid:
+            self.set_grid(of_grid(grid, self.names), f"--grid {grid!r}", grid)
+        told = Given(given, self.names)
+        self.assumptions += told.facts
+        self.declared |= told.declared
+
+    def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
+        self.grid = grid
+        conds = [equal(programs(i), extent) for i, extent in enumerate(grid)]
+        self.assumptions.append(Assumption(f"the grid is ({text})", place, both(*conds)))
+
+    def simplify(self) -> None:
+        """Puts equal sizes in each other's place, so that a stride times M and times x.shape[0] are one
+        product. Of two sizes that are equal the parameter stays; one that is made of others goes."""
+        for _ in range(200):
+            found = next(filter(None, map(_solved, self._conds())), None)
+            if found is None:
+                break
+            atom, term = found
+            change = Substitution({atom: term})
+            self._bounds += [ge(term, atom.lo), le(term, atom.hi)]
+            self._bounds = [change.cond(cond) for cond in self._bounds]
+            self.assumptions = [
+                dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.assumptions
+            ]
+            self.integers = {name: change.poly(one) for name, one in self.integers.items()}
+            self.declared = {name: tuple(map(change.poly, pair)) for name, pair in self.declared.items()}
+            for tensor in self.tensors.values():
+                tensor.substitute(change)
+            for name, value in self.arguments.items():
+                if value.kind == "int":
+                    self.arguments[name] = dataclasses.replace(value, term=change.poly(value.term))
+
+    def _conds(self) -> list:
+        conds = [one.cond for one in self.assumptions]
+        return [part for cond in conds for part in (cond.args if cond.op == "and" else (cond,))]
+
+    def facts(self) -> list:
+        """All that is assumed, as conditions."""
+        facts = [one.cond for one in self.assumptions] + self._bounds
+        for tensor in self.tensors.values():
+            facts += [le(tensor.numel * tensor.bytes, MEMORY), ge(tensor.numel, 0)]
+            if tensor.shape is not None:
+                facts += [ge(extent, 1) for extent in tensor.shape]
+            facts += [ge(stride, 0) for stride in tensor.strides or ()]
+        return facts
+
+    def general(self) -> list[Assumption]:
+        """The assumptions that are made of every kernel, as far as they concern this one."""
+        found = []
+        known = [tensor for tensor in self.tensors.values() if tensor.is_known]
+        if any(tensor.shape for tensor in known):
+            found.append(("no dimension of a tensor is empty", "the model of tensors"))
+        memories = {tensor.memory for tensor in self.tensors.values()}
+        if len(memories) > 1:
+            found.append(("tensors do not overlap", "the model of tensors"))
+        if self.constants:
+            words = ", ".join(f"{name} = {value}" for name, value in self.constants.items())
+            found.append((f"it is compiled with {words}", "its constants"))
+        if not self.integers and not any(atoms_of(tensor.numel) for tensor in self.tensors.values()):
+            found.append(("no parameter is a size: this is about one launch", "its signature"))
+        if self.grid is None:
+            found.append(("the grid is any", "no --grid was given"))
+        return [Assumption(text, place, both()) for text, place in found]
+
+
+def _solved(cond) -> tuple | None:
+    """(an atom, what it is equal to) of an equation that a size can be taken from."""
+    if cond.op != "eq0":
+        return None
+    part = cond.args[0]
+    own = [(atoms[0], n) for atoms, n in part.parts.items() if len(atoms) == 1 and abs(n) == 1]
+    own = [(atom, n) for atom, n in own if atom.kind == "sym" and not atom.args[0].startswith("grid[")]
+    # A size of a tensor goes before a parameter does.
+    for atom, n in sorted(own, key=lambda pair: "." not in pair[0].args[0]):
+        rest = part - Poly({(atom,): n})
+        if atom not in atoms_of(rest) and not any(
+            one.args[0] == "grid[0]" for one in rest.atoms() if one.kind == "sym"
+        ):
+            return atom, -rest if n == 1 else rest
+    return None
+
+
+def of_text(text: str, name: str, target: str, metadata: dict, constants: dict) -> Subject:
+    """The subject of a TTIR. Pointers have a size of which nothing is known yet."""
+    module = ir.parse(text)
+    function = module.function(name) or (module.kernels or [None])[0]
+    if function is None:
+        raise fail(f"the TTIR of {name} has no kernel")
+    numbers = {key: value for key, value in constants.items() if isinstance(value, int)}
+    subject = Subject(name, target, text, metadata, module, function, {}, {}, {}, numbers)
+    attributes = function.attr("arg_attrs")
+    attributes = [one.entries for one in attributes.elements] if attributes else []
+    for number, argument in enumerate(function.regions[0].blocks[0].args):
+        hints = attributes[number] if number < len(attributes) else {}
+        _add(subject, argument, hints)
+    return subject
+
+
+def _add(subject: Subject, argument, hints: dict) -> None:
+    name, type_ = argument.name.removeprefix("%"), argument.type
+    if type_.kind == "pointer":
+        element = str(type_.element)
+        is_plain = type_.element.kind in ("integer", "float")
+        bits = 8 if element == "i1" else (type_.element.width if is_plain else 64)
+        subject.tensors[name] = Tensor(name, element, max(bits // 8, 1))
+        place = 64 - (
+            subject.tensors[name].bytes.bit_length() - 1
+        )  # addresses wrap in bytes, offsets in elements
+        subject.arguments[name] = Value("ptr", poly(0), (), place, name)
+    elif type_.kind == "integer" and type_.width == 1:
+        number = symbol(name, 0, 1)
+        subject.integers[name] = number
+        subject.arguments[name] = Value("bool", equal(number, 1), (), 1)
+    elif type_.kind == "integer":
+        half = 1 << (type_.width - 1)
+        number = subject.integers[name] = symbol(name, -half, half - 1)
+        subject.arguments[name] = Value("int", number, (), type_.width)
+        divisor = hints.get("tt.divisibility")
+        if divisor is not None and divisor.value > 1:
+            cond = equal(remainder(number, divisor.value), 0)
+            text = f"{name} is a multiple of {divisor.value}"
+            subject.assumptions.append(Assumption(text, "its signature", cond))
+    elif type_.kind == "tensordesc":
+        subject.arguments[name] = Value("desc", note=f"the descriptor {name}, which the host made")
+    else:
+        subject.arguments[name] = OTHER

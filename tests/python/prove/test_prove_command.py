@@ -1,0 +1,177 @@
+"""triton-runner prove as a stranger uses it: programs, sizes, what is misspelt, contradictory or late."""
+
+import json
+import sys
+from unittest import mock
+
+import proved_table as table
+import pytest
+import warm
+
+pytest.importorskip("z3")
+
+KERNEL = f"{table.KERNELS}:add"
+SIGNATURE = ("-s", "*fp32, *fp32, *fp32, i32", "-c", "BLOCK=128", "-t", "cuda:80")
+GIVEN = ("--given", table.ADD, "--grid", "cdiv(n, BLOCK)")
+PROGRAM = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def product(x, y, out, M, N, K, stride_x, stride_y, stride_out, BLOCK: tl.constexpr):
+    m, n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(K):
+        a = tl.load(x + m * stride_x + k, mask=m < M, other=0.0)
+        b = tl.load(y + k * stride_y + n, mask=n < N, other=0.0)
+        total += a[:, None] * b[None, :]
+    on = (m[:, None] < {rows}) & (n[None, :] < N)
+    tl.store(out + m[:, None] * stride_out + n[None, :], total, mask=on)
+
+def of(x, y):
+    assert x.shape[1] == y.shape[0]
+    (M, K), N = x.shape, y.shape[1]
+    out = torch.empty((M, N))
+    grid = (triton.cdiv(M, 16), triton.cdiv(N, 16))
+    product[grid](x, y, out, M, N, K, x.stride(0), y.stride(0), out.stride(0), BLOCK=16)
+    return out
+
+x, y = torch.rand(32, 32), torch.rand(32, 32)
+torch.testing.assert_close(of(x, y), x @ y)
+"""
+
+
+def prove(*words):
+    done = warm.invoke("prove", "--json", "--timeout", "20", *words)
+    return done.exit_code, json.loads(
+        done.stdout[done.stdout.index("{") :]
+    ) if "{" in done.stdout else done.output
+
+
+def verdicts(result) -> dict:
+    (proof,) = result["proofs"]
+    return {answer["property"]: answer["verdict"] for answer in proof["answers"]}
+
+
+@pytest.fixture
+def program(tmp_path):
+    def written(rows: str = "M") -> str:
+        path = tmp_path / "product.py"
+        path.write_text(PROGRAM.replace("{rows}", rows))
+        return str(path)
+
+    return written
+
+
+def test_a_square_launch_proves_all_shapes(program):
+    """M, N and K are told apart by where they come from, and not by their values, which are equal."""
+    status, result = prove("--given", "numel < 2**28, stride_x < 2**28", program())
+    assert status == 0, result
+    (proof,) = result["proofs"]
+    assert set(verdicts(result).values()) == {"proved", "nothing to prove"}
+    texts = [one["text"] for one in proof["assumptions"]]
+    assert {"M == x.shape[0]", "N == y.shape[1]", "K == y.shape[0]"} <= {
+        text.replace("x.shape[1]", "y.shape[0]") for text in texts
+    }
+    assert any(text.startswith("x.shape[1] == y.shape[0]") for text in texts)
+    assert not any(text.startswith(("M = ", "N = ", "K = ")) for text in texts)
+
+
+def test_a_fault_that_a_square_launch_does_not_show(program):
+    status, result = prove("--given", "numel < 2**28, stride_x < 2**28", program("N"))
+    assert status == 1
+    assert "refuted" in (verdicts(result)["bounds"], verdicts(result)["covered"])
+    example = next(
+        one["counter_example"] for one in result["proofs"][0]["answers"] if one["verdict"] == "refuted"
+    )
+    assert example["arguments"]["M"] != example["arguments"]["N"] and example["line"]
+
+
+def test_without_sizes_nothing_is_claimed():
+    status, result = prove(KERNEL, *SIGNATURE)
+    assert status == 4 and verdicts(result)["bounds"] == "unknown"
+    reasons = [one["text"] for one in result["proofs"][0]["answers"][0]["reasons"]]
+    assert any("nothing says how large x is: --given 'x.numel == ...'" in text for text in reasons)
+
+
+def test_contradictory_assumptions():
+    status, result = prove(KERNEL, *SIGNATURE, *GIVEN, "--given", "n < 4, n > 5, n < 100")
+    assert status == 3 and not result["proofs"][0]["answers"]
+    assert {one["text"] for one in result["proofs"][0]["contradictory"]} == {"n < 4", "n > 5"}
+
+
+def test_a_kernel_without_a_size(tmp_path):
+    path = tmp_path / "fixed.py"
+    path.write_text(
+        "import triton, triton.language as tl\n@triton.jit\ndef copy(x, out, N: tl.constexpr):\n"
+        "    at = tl.arange(0, N)\n    tl.store(out + at, tl.load(x + at))\n"
+    )
+    words = (f"{path}:copy", "-s", "*fp32, *fp32", "-c", "N=64", "--grid", "1")
+    status, result = prove(*words, "--given", "x.numel == N, out.numel == N")
+    assert status == 0
+    texts = [one["text"] for one in result["proofs"][0]["assumptions"]]
+    assert (
+        "no parameter is a size: this is about one launch" in texts and "it is compiled with N = 64" in texts
+    )
+    status, result = prove(*words, "--given", "x.numel == N, out.numel == N - 1")
+    assert status == 1 and verdicts(result)["bounds"] == "refuted"
+
+
+def test_a_solver_that_does_not_answer():
+    from triton_runner.verbs.prove import solver
+
+    with (
+        mock.patch.object(solver.Encoder, "check", lambda *_: None),
+        mock.patch.object(solver.Encoder, "model", lambda *_: None),
+    ):
+        status, result = prove(KERNEL, *SIGNATURE, *GIVEN)
+    assert status == 4 and verdicts(result)["bounds"] == "unknown"
+    assert "Z3 did not answer" in json.dumps(result)
+
+
+def test_without_z3_it_says_what_to_install():
+    with mock.patch.dict(sys.modules, {"z3": None}):
+        done = warm.invoke("prove", KERNEL, *SIGNATURE, *GIVEN)
+    assert done.exit_code == 2 and "pip install z3-solver" in done.output + done.stderr
+
+
+def test_declared_data():
+    words = (
+        "-s",
+        "*fp32, *i32, *fp32, i32, i32",
+        "-c",
+        "BLOCK=128",
+        "--grid",
+        "cdiv(n, BLOCK)",
+        "-t",
+        "cuda:80",
+    )
+    sizes = "x.numel == V, index.numel == n, out.numel == n, V > 0"
+    status, result = prove(f"{table.KERNELS}:gather", *words, "--given", sizes)
+    assert status == 4 and verdicts(result)["bounds"] == "unknown"
+    assert "--given 'index in 0..V'" in json.dumps(result)
+    status, result = prove(f"{table.KERNELS}:gather", *words, "--given", f"{sizes}, index in 0..V")
+    assert status == 0 and verdicts(result)["bounds"] == "proved"
+
+
+def test_one_property():
+    status, result = prove(KERNEL, *SIGNATURE, *GIVEN, "--property", "disjoint")
+    assert status == 0 and verdicts(result) == {"disjoint": "proved"}
+
+
+def test_verify_proves_too(tmp_path):
+    path = tmp_path / "double.py"
+    path.write_text(
+        "import torch, triton, triton.language as tl\n@triton.jit\n"
+        "def double(x, out, n, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(out + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)\n"
+        "x = torch.rand(1000)\nout = torch.empty_like(x)\n"
+        "double[((x.numel() + 1000) // 1024,)](x, out, x.numel(), BLOCK=1024)\n"
+        "torch.testing.assert_close(out, 2 * x)\n"
+    )
+    done = warm.cli("verify", str(path))
+    assert done.returncode == 0, done.stdout
+    done = warm.cli("verify", "--prove", "--json", str(path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    (proof,) = json.loads(done.stdout)["proofs"]
+    assert {one["property"] for one in proof["answers"] if one["verdict"] == "refuted"} == {"covered"}
