@@ -128,7 +128,7 @@ def _register(letter: str, first: int, count: int) -> str:
 
 
 _FIRST = {"d": 8, "a": 16, "b": 32, "c": 48, "t": 64, "u": 96, "v": 112, "y": 120, "z": 121}
-# What varies in the text of a row: its operands, its modifiers, the encoding that follows it.
+# The kinds of texts of a row: they vary its operands, its modifiers, the encoding that follows it.
 KINDS = (
     "plain", "constant", "literal", "scalar", "modifiers", "halves", "negative", "dpp", "dpp8", "sdwa",
     "sdwa scalar", "accumulators", "addressed", "policy",
@@ -188,6 +188,49 @@ def _operand(row: Row, word: str, target: str, kind: str) -> str:
     return _register(file, first, count) + end
 
 
+def _modify_vector(row: Row, kind: str, target: str, operands: list[str], modifiers: list[str]) -> None:
+    """Gives a vector instruction the modifiers of a kind, in its operands and behind them."""
+    fmt, name, is_new = row.format, row.name, target in ("gfx942", "gfx950")
+    cdna = not target.startswith("gfx1")
+    sources = [k for k, word in enumerate(row.words) if word[0] in "abc"]
+    packed = fmt == "VOP3P" and not name.startswith(("v_mfma", "v_smfmac", "v_accvgpr", "v_swmmac"))
+    if packed and kind == "modifiers" and sources:
+        some = ",".join("10"[k % 2] for k in range(len(sources)))
+        if "fma_mix" not in name:
+            modifiers += [f"neg_lo:[{some}]", f"neg_hi:[{some}]"]
+        else:
+            operands[sources[0]], operands[sources[1]] = (
+                "-" + operands[sources[0]],
+                f"|{operands[sources[1]]}|",
+            )
+            modifiers += [f"op_sel_hi:[{some}]"]
+    elif packed and kind == "halves" and sources:
+        some, other = (",".join("10"[(k + n) % 2] for k in range(len(sources))) for n in (0, 1))
+        modifiers += [f"op_sel:[{some}]", f"op_sel_hi:[{other}]"]
+    elif name.startswith(("v_mfma", "v_smfmac")) and kind == "modifiers":
+        if "_f64_" in name and is_new:
+            modifiers.append("neg:[1,0,1]")
+        elif "f8f6f4" in name:
+            operands[1], operands[2] = "v[16:19]", "v[32:37]"
+            modifiers += ["cbsz:4", "blgp:2"]
+        else:
+            modifiers += (
+                ["cbsz:1", "abid:1"] if name.startswith("v_smfmac") else ["cbsz:1", "abid:1", "blgp:2"]
+            )
+    elif fmt in ("VOP3", "VOP3SD", "VINTERP") and sources:
+        if kind == "modifiers":
+            operands[sources[0]] = "-" + operands[sources[0]]
+            if len(sources) > 1 and fmt == "VOP3":
+                operands[sources[1]] = f"-|{operands[sources[1]]}|"
+            modifiers += [] if "cmp" in name else ["clamp"]
+        elif kind == "halves" and cdna and fmt == "VOP3":
+            some = ",".join("10"[k % 2] for k in range(len(sources) + 1))
+            modifiers.append(f"op_sel:[{some}]")
+        elif kind == "negative" and fmt == "VOP3":
+            operands[sources[0]] = "neg(2)"
+            modifiers += [] if "cmp" in name else ["mul:4"]
+
+
 def text(row: Row, target: str, number: int) -> str | None:
     """An instruction of the row as LLVM prints it, of the kind KINDS[number]; None: the row has none."""
     kind, fmt, name = KINDS[number], row.format, row.name
@@ -244,42 +287,7 @@ def text(row: Row, target: str, number: int) -> str | None:
         operands[-1] = "s3"
         modifiers.append("offset:0x40")
     if fmt in _VECTOR and kind in ("modifiers", "halves", "negative"):
-        packed = fmt == "VOP3P" and not name.startswith(("v_mfma", "v_smfmac", "v_accvgpr", "v_swmmac"))
-        if packed and kind == "modifiers" and sources:
-            some = ",".join("10"[k % 2] for k in range(len(sources)))
-            if "fma_mix" not in name:
-                modifiers += [f"neg_lo:[{some}]", f"neg_hi:[{some}]"]
-            else:
-                operands[sources[0]], operands[sources[1]] = (
-                    "-" + operands[sources[0]],
-                    f"|{operands[sources[1]]}|",
-                )
-                modifiers += [f"op_sel_hi:[{some}]"]
-        elif packed and kind == "halves" and sources:
-            some, other = (",".join("10"[(k + n) % 2] for k in range(len(sources))) for n in (0, 1))
-            modifiers += [f"op_sel:[{some}]", f"op_sel_hi:[{other}]"]
-        elif name.startswith(("v_mfma", "v_smfmac")) and kind == "modifiers":
-            if "_f64_" in name and is_new:
-                modifiers.append("neg:[1,0,1]")
-            elif "f8f6f4" in name:
-                operands[1], operands[2] = "v[16:19]", "v[32:37]"
-                modifiers += ["cbsz:4", "blgp:2"]
-            else:
-                modifiers += (
-                    ["cbsz:1", "abid:1"] if name.startswith("v_smfmac") else ["cbsz:1", "abid:1", "blgp:2"]
-                )
-        elif fmt in ("VOP3", "VOP3SD", "VINTERP") and sources:
-            if kind == "modifiers":
-                operands[sources[0]] = "-" + operands[sources[0]]
-                if len(sources) > 1 and fmt == "VOP3":
-                    operands[sources[1]] = f"-|{operands[sources[1]]}|"
-                modifiers += [] if "cmp" in name else ["clamp"]
-            elif kind == "halves" and cdna and fmt == "VOP3":
-                some = ",".join("10"[k % 2] for k in range(len(sources) + 1))
-                modifiers.append(f"op_sel:[{some}]")
-            elif kind == "negative" and fmt == "VOP3":
-                operands[sources[0]] = "neg(2)"
-                modifiers += [] if "cmp" in name else ["mul:4"]
+        _modify_vector(row, kind, target, operands, modifiers)
     if "f8f6f4" in name and fmt == "VOP3PX":
         modifiers.append("op_sel_hi:[0,0,0]")
         if kind == "modifiers":

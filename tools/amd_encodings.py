@@ -110,7 +110,7 @@ def _halved(words: list[str]) -> list[str]:
 
 
 def _candidates(fmt: str, name: str, words: list[str], target: str) -> list[list[str]]:
-    """What the operands may be: the documents leave out what is implied, and LLVM decides."""
+    """Returns what the operands may be: the documents leave out what is implied, and LLVM decides."""
     rdna = target.startswith("gfx1")
     out = [words]
     if fmt == "SOPK":
@@ -206,12 +206,16 @@ def _candidates(fmt: str, name: str, words: list[str], target: str) -> list[list
             out = [[]]
     elif fmt == "VOPD":
         out = [_dual(name)]
-    if any("h" in word for word in words):
-        out = [*out, *map(_halved, out)]
-        if fmt in ("VOP2", "VOP3", "VOPC", "VOP3P") and len(words) > 1:  # a word of bits beside halves
-            out += [[w if w[0] not in "bc" else w.replace("h", "1") for w in one] for one in out[:1]]
-            out += [[w if w[0] != "d" else w.replace("h", "1") for w in one] for one in out[:1]]
-            out += [[w if w[0] == "d" else w.replace("h", "1") for w in one] for one in out[:1]]
+    return _with_halves(fmt, out) if any("h" in word for word in words) else out
+
+
+def _with_halves(fmt: str, out: list[list[str]]) -> list[list[str]]:
+    """The candidates, and those with whole registers in the place of some halves."""
+    first, out = out[0], [*out, *map(_halved, out)]
+    if fmt in ("VOP2", "VOP3", "VOPC", "VOP3P") and len(first) > 1:  # a word of bits beside halves
+        out.append([w if w[0] not in "bc" else w.replace("h", "1") for w in first])
+        out.append([w if w[0] != "d" else w.replace("h", "1") for w in first])
+        out.append([w if w[0] == "d" else w.replace("h", "1") for w in first])
     return out
 
 

@@ -14,7 +14,9 @@ os.environ["TRITON_USE_META_WS"] = "1"
 
 
 @triton.jit
-def attention(q_desc, k_desc, v_desc, out_desc, N, BLOCK: tl.constexpr, WIDTH: tl.constexpr, SPLIT: tl.constexpr):
+def attention(
+    q_desc, k_desc, v_desc, out_desc, N, BLOCK: tl.constexpr, WIDTH: tl.constexpr, SPLIT: tl.constexpr
+):  # fmt: skip
     row = tl.program_id(0) * BLOCK
     largest = tl.zeros([BLOCK], tl.float32) - float("inf")
     total = tl.zeros([BLOCK], tl.float32)

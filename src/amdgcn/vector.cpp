@@ -38,7 +38,7 @@ void Decoder::list(std::string_view name, uint32_t values, uint32_t count, bool 
   modifiers_ += "]";
 }
 
-// What lanes read, in the word that begins at bit `at` (its first eight bits are the register).
+// Prints which lanes are read, of the word that begins at bit `at` (its first eight bits are the register).
 bool Decoder::permuted(uint32_t at, bool is_eight, bool fetches) {
   if (is_eight) {
     std::string out = " dpp8:[";

@@ -1,3 +1,4 @@
+// Walks through texts of artifacts: words, numbers, lines without their comments, and errors with their place.
 #include "text.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""What `prove` says of the kernels that public libraries' operators, and Triton's tutorials, launch.
+"""Asks `prove` about the kernels that public libraries' operators, and Triton's tutorials, launch.
 
     python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER]
                                      [--seconds N] [--write]
@@ -77,7 +77,7 @@ def _verdicts(proof: dict) -> str:
 
 
 def shares(proofs: list[dict]) -> dict[str, str]:
-    """Of each property, how many kernels have which verdict, without those that have nothing to prove."""
+    """Counts, for each property, the kernels with each verdict, without those that have nothing to prove."""
     found = {}
     for name in PROPERTIES:
         count = collections.Counter(

@@ -1,4 +1,4 @@
-// What LLVM writes about the kernels of AMDGCN in its .amdgpu_metadata block: YAML of one fixed shape, a key a line.
+// Reads the .amdgpu_metadata block that LLVM writes about the kernels of AMDGCN: YAML of one fixed shape, a key a line.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// What a code object of AMD's says of its kernels: the metadata in its note.
+// Reads what a code object of AMD's says of its kernels: the metadata in its note.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
-"""Values in the registers of AMD's machine code: those of TTGIR, put together from the lanes that hold them, and
-registers by name.
+"""Finds values in the registers of AMD's machine code: those of TTGIR, put together from the lanes that hold
+them, and registers by name.
 
 The compiler says where a value is: it compiles the TTGIR a second time with taps after the values, comments
 that name registers. LLVM's text has no virtual registers by which the two programs could be compared, so that
@@ -49,9 +49,8 @@ def plan(request, compiled):
             )
     block = getattr(compiled, "block", None)
     threads = math.prod(block) if block else 0
-    return (
-        probe.plan_amd_registers(text, filename, name, [selector for selector, _ in names], threads), None, [],
-    )  # fmt: skip
+    selectors = [selector for selector, _ in names]
+    return probe.plan_amd_registers(text, filename, name, selectors, threads), None, []
 
 
 def _names_value(ttgir: str | None, kernel: str, text: str, lines) -> bool:
