@@ -1,5 +1,9 @@
 """Gives functions of the target's library (libdevice) as PTX between registers, for numerics="hardware": the
-installed Triton compiles a kernel that does nothing but apply one."""
+installed Triton compiles a kernel that does nothing but apply one.
+
+The core calls text_of() by its name (python/bindings/exec.cpp) and takes an error for ""; no module of Python
+does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-// Lowers integer ops, comparisons, masks and addresses that stay lazy; each falls back to its num kernel.
+// Lowers integer arithmetic, casts, select and addptr in lazy form, each with its num kernel or a loop where elements are
+// needed (lazy.h). Comparisons are in compare.cpp.
 #include "ops/lazy.h"
 
 #include <algorithm>

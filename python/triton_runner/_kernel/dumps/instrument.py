@@ -1,7 +1,9 @@
-"""Launches whose kernel stores what is dumped: on a GPU, and at PTX on the CPU.
+"""Makes launches whose kernel stores what is dumped: on a GPU, and at PTX on the CPU where the kernel has
+dl.dump statements. There, values that are only named are read from registers (registers.py); `_way` in
+launches.py chooses.
 
-The kernel's TTGIR gets stores to a buffer of ours (probe/insert.h), goes through Triton's own later stages,
-and is launched as an artifact with one more argument. The plain kernel is launched on copies of the
+The kernel's TTGIR gets stores to a buffer of ours (probe/insert.h), on NVIDIA's GPUs its PTX where llir or
+ptx is asked for (register_stores.py). It goes through Triton's own later stages, and is launched as an artifact with one more argument. The plain kernel is launched on copies of the
 arguments first, so that what the stores change can be said: the outputs, shared memory, registers, waits.
 """
 

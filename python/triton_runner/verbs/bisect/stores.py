@@ -1,5 +1,5 @@
-"""Finds where a kernel writes memory: the op and the line of Python that store to an array, by what the table
-says that ops do."""
+"""Finds which op of a kernel writes to an array, and which parameter a pointer comes from: by the effects of
+the op table, and of inline assembly by its text. evidence.py makes a line of Python of the op."""
 
 from __future__ import annotations
 

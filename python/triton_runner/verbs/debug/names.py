@@ -1,9 +1,11 @@
-"""Checks the names that a condition uses: variables of the kernel, its constexprs, values, registers,
-NumPy."""
+"""Checks the names that a condition uses: variables of the kernel, its constexprs, values, registers, NumPy
+and FUNCTIONS, which state.py evaluates; and tells which lines assign a variable."""
 
 from __future__ import annotations
 
 import re
+
+import numpy
 
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR
@@ -11,8 +13,12 @@ from triton_runner._base.recent import Recent
 from triton_runner._core import ir, probe
 from triton_runner.verbs.debug import conditions
 
-FUNCTIONS = ("abs", "max", "min", "sum", "any", "all", "isnan", "isinf", "int", "float", "bool", "len")
-_ALWAYS = {*FUNCTIONS, "True", "False", "None", "np", "numpy", *conditions.OF_THE_LAUNCH}
+FUNCTIONS = {
+    "abs": abs, "max": numpy.max, "min": numpy.min, "sum": numpy.sum, "any": numpy.any, "all": numpy.all,
+    "isnan": numpy.isnan, "isinf": numpy.isinf, "int": int, "float": float, "bool": bool, "len": len,
+    "True": True, "False": False,
+}  # fmt: skip
+_ALWAYS = {*FUNCTIONS, "None", "np", "numpy", *conditions.OF_THE_LAUNCH}
 _MACHINE = re.compile(r"(UR|R|UP|P)\d+")
 _AMD = re.compile(r"[vsa]\d+|(vcc|exec)_(lo|hi)|m0|scc")
 

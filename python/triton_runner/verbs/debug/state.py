@@ -296,8 +296,8 @@ class _Names(Mapping):
         debugger = self._state._debugger
         if name in ("np", "numpy"):
             return numpy
-        if name in _FUNCTIONS:
-            return _FUNCTIONS[name]
+        if name in names.FUNCTIONS:
+            return names.FUNCTIONS[name]
         try:
             return self._state.array(self._names.get(name, name))
         except ValueError:
@@ -316,10 +316,3 @@ class _Names(Mapping):
 
     def __len__(self):
         return len(self._state.names())
-
-
-_FUNCTIONS = {
-    "abs": abs, "max": numpy.max, "min": numpy.min, "sum": numpy.sum, "any": numpy.any, "all": numpy.all,
-    "isnan": numpy.isnan, "isinf": numpy.isinf, "int": int, "float": float, "bool": bool, "len": len,
-    "True": True, "False": False,
-}  # fmt: skip
