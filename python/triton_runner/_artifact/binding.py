@@ -1,5 +1,5 @@
-"""Names the arguments of a launch, of a Python kernel's and of the artifact itself; has the options that a kernel
-was made with."""
+"""Names the arguments of a launch, of a Python kernel's and of the artifact itself; has the options that a
+kernel was made with."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@ dl.dump statements. There, values that are only named are read from registers (r
 launches.py chooses.
 
 The kernel's TTGIR gets stores to a buffer of ours (probe/insert.h), on NVIDIA's GPUs its PTX where llir or
-ptx is asked for (register_stores.py). It goes through Triton's own later stages, and is launched as an artifact with one more argument. The plain kernel is launched on copies of the
-arguments first, so that what the stores change can be said: the outputs, shared memory, registers, waits.
+ptx is asked for (register_stores.py). It goes through Triton's own later stages, and is launched as an
+artifact with one more argument. The plain kernel is launched on copies of the arguments first, so that what
+the stores change can be said: the outputs, shared memory, registers, waits.
 """
 
 from __future__ import annotations
