@@ -29,12 +29,12 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     say(subject.name)
     solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
-    assumed += [Assumed("tl.assume", str(place)) for _, place in dict(reader.assumes).items()]
+    assumed += [Assumed("tl.assume", place) for place in dict.fromkeys(str(one.place) for one in reader.assumes)]
     contradictory = _contradictory(subject, solver, reader)
     if contradictory:
         seconds_ = round(time.perf_counter() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
-    if solver.model(*(cond for cond, _ in reader.assumes), seconds=2) is None:
+    if solver.model(*(one.fact for one in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
     checker = Checker(reader, solver, subject.tensors, seconds)
     refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
@@ -62,7 +62,7 @@ def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
 def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Assumed]:
     """The fewest assumptions that cannot hold together; none where they can."""
     left = [(one.text, one.place, one.cond) for one in subject.assumptions if one.cond is not TRUE]
-    left += [("tl.assume", str(place), cond) for cond, place in reader.assumes]
+    left += [("tl.assume", str(one.place), one.fact) for one in reader.assumes]
     taken = {cond for _, _, cond in left}
     parts = {part for cond in taken for part in (cond.args if cond.op == "and" else (cond,))}
     others = [fact for fact in solver.facts if fact not in parts]

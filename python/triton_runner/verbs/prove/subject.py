@@ -49,7 +49,7 @@ class Subject:
 
     def assume(self, given: tuple, grid: str | None) -> None:
         """Takes --given and --grid."""
-        if grid:
+        if grid is not None:
             self.set_grid(of_grid(grid, self.names), f"--grid {grid!r}", grid)
         told = Given(given, self.names)
         self.assumptions += told.facts
@@ -79,8 +79,9 @@ class Subject:
             for tensor in self.tensors.values():
                 tensor.substitute(change)
             for name, value in self.arguments.items():
-                if value.kind == "int":
-                    self.arguments[name] = dataclasses.replace(value, term=change.poly(value.term))
+                if value.kind in ("int", "bool"):
+                    term = (change.poly if value.kind == "int" else change.cond)(value.term)
+                    self.arguments[name] = dataclasses.replace(value, term=term)
 
     def _conds(self) -> list:
         conds = [one.cond for one in self.assumptions]
