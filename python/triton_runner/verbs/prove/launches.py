@@ -67,7 +67,7 @@ class Watching(asked.Watching):
             self.left_out.append(Reason(f"{call.name}, a later kernel (--launches)"))
             return
         compiled = compile(call.function, types, constants, to="ttir", target=self._target)
-        subject = of_text(compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants)
+        subject = of_text(compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types)
         self._relate(subject, launch)
         self.subjects.append(subject)
 

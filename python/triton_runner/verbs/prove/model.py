@@ -50,11 +50,12 @@ _QUICK = 0.25  # of the time for a question, for those that only make terms simp
 
 class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
-    polynomials, by name. read() fills accesses, divisions, loops, whiles, problems and assumes."""
+    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign. read() fills accesses, divisions, loops, whiles, problems and assumes."""
 
-    def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict):
+    def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=()):
         self._module, self._function = module, function
         self._arguments, self._solver, self.declared = arguments, solver, declared
+        self._unsigned = unsigned
         self.accesses: list[Access] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
@@ -303,7 +304,10 @@ class Reader:
             is_on = TRUE if mask is None else mask.term if mask.kind == "bool" else FALSE
             if (reached := both(*self._path, is_on)) is not TRUE:  # where nothing is loaded, nothing is said
                 reached = both(reached, *within(result.shape))
-            self._solver.add(either(negated(reached), both(ge(result.term, lo), lt(result.term, hi))))
+            number = result.term
+            if base in self._unsigned:
+                number = choice(ge(number, 0), number, number + (1 << result.bits))
+            self._solver.add(either(negated(reached), both(ge(number, lo), lt(number, hi))))
         if mask is not None and mask.kind == "bool" and other is not None and other.kind == "int":
             return dataclasses.replace(result, term=choice(mask.term, result.term, other.term))
         return result

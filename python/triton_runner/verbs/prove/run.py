@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._kernel.compiling.compile import compile
+from triton_runner._worker import job
 from triton_runner.verbs.prove import relations
 from triton_runner.verbs.prove.check import Checker
 from triton_runner.verbs.prove.counter import Refuter
@@ -53,7 +55,9 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
     """The kernel as terms, and the solver that has what is assumed. seconds: the most that it may take."""
     solver = Solver(subject.facts(), seconds * 0.4)
-    reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
+    reader = Reader(
+        subject.module, subject.function, subject.arguments, solver, subject.declared, subject.unsigned
+    )
     solver.deadline = time.perf_counter() + seconds
     reader.read()
     return solver, reader
@@ -82,7 +86,11 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
     compiled = compile(path, to="ttir", **how)
-    return of_text(compiled.asm["ttir"], name, compiled.target, compiled.metadata, how["constexprs"] or {})
+    text, types = compiled.asm["ttir"], how["signature"] or ""
+    if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
+        words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
+        types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
+    return of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
 
 
 def of_case(path: str) -> Subject:

@@ -13,9 +13,11 @@ from triton_runner.verbs.prove.terms import (
     Substitution,
     atoms_of,
     both,
+    choice,
     equal,
     ge,
     le,
+    lt,
     poly,
     remainder,
     symbol,
@@ -41,6 +43,7 @@ class Subject:
     grid: list | None = None
     assumptions: list = dataclasses.field(default_factory=list)
     declared: dict = dataclasses.field(default_factory=dict)
+    unsigned: frozenset = frozenset()
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
@@ -133,14 +136,21 @@ def _solved(cond) -> tuple | None:
     return None
 
 
-def of_text(text: str, name: str, target: str, metadata: dict, constants: dict) -> Subject:
-    """The subject of a TTIR. Pointers have a size of which nothing is known yet."""
+def of_text(
+    text: str, name: str, target: str, metadata: dict, constants: dict, types=()
+) -> Subject:
+    """The subject of a TTIR. Pointers have a size of which nothing is known yet. types: of its parameters by
+    name, or in order, as TTIR does not tell integers without a sign from those with one."""
     module = ir.parse(text)
     function = module.function(name) or (module.kernels or [None])[0]
     if function is None:
         raise fail(f"the TTIR of {name} has no kernel")
     numbers = {key: value for key, value in constants.items() if isinstance(value, int)}
     subject = Subject(name, target, text, metadata, module, function, {}, {}, {}, numbers)
+    if not isinstance(types, dict):
+        arguments = function.regions[0].blocks[0].args
+        types = dict(zip((one.name.removeprefix("%") for one in arguments), types, strict=False))
+    subject.unsigned = frozenset(key for key, word in types.items() if str(word).lstrip("*").startswith("u"))
     attributes = function.attr("arg_attrs")
     attributes = [one.entries for one in attributes.elements] if attributes else []
     for number, argument in enumerate(function.regions[0].blocks[0].args):
@@ -166,8 +176,11 @@ def _add(subject: Subject, argument, hints: dict) -> None:
         subject.arguments[name] = Value("bool", equal(number, 1), (), 1)
     elif type_.kind == "integer":
         half = 1 << (type_.width - 1)
-        number = subject.integers[name] = symbol(name, -half, half - 1)
-        subject.arguments[name] = Value("int", number, (), type_.width)
+        is_unsigned = name in subject.unsigned
+        number = symbol(name, 0, 2 * half - 1) if is_unsigned else symbol(name, -half, half - 1)
+        subject.integers[name] = number
+        held = choice(lt(number, half), number, number - 2 * half) if is_unsigned else number
+        subject.arguments[name] = Value("int", held, (), type_.width)
         divisor = hints.get("tt.divisibility")
         if divisor is not None and divisor.value > 1:
             cond = equal(remainder(number, divisor.value), 0)
