@@ -116,6 +116,8 @@ class Subject:
             found.append(("no parameter is a size: this is about one launch", "its signature"))
         if self.grid is None:
             found.append(("the grid is any", "no --grid was given"))
+        if self.grid is None or any(extent.const is None for extent in self.grid):
+            found.append(("the grid is not empty", "the model of launches"))
         return [Assumption(text, place, both()) for text, place in found]
 
 
