@@ -130,8 +130,8 @@ class Names:
 
 class Given:
     """The assumptions of --given. facts: conditions with their texts; declared: bounds of what integers in
-    memory are, by the argument. The order of the words does not matter: a size is a symbol, and what is said of
-    it an equation."""
+    memory are, by the argument. The order of the words does not matter: a size is a symbol, and what is said
+    of it an equation."""
 
     def __init__(self, texts, names: Names):
         self._names = names
@@ -156,7 +156,9 @@ class Given:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
             return self._declare(node)
         own = self._names.numbers
-        if "numel" not in own and any(isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)):
+        if "numel" not in own and any(
+            isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)
+        ):
             tensors = self._names.tensors
             each = [Names({**own, "numel": tensor.numel}, tensors) for tensor in tensors.values()]
             return self._add(node, *(Reading(names, "--given").cond(node) for names in each))

@@ -30,6 +30,7 @@ from triton_runner.verbs.prove.terms import (
     poly,
     symbol,
 )
+from triton_runner.verbs.prove.values import DATA
 
 
 @dataclasses.dataclass
@@ -107,7 +108,7 @@ class Checker:
     def _is_data(self, note: str) -> bool:
         """Whether a value is one of the program's data, of which nothing is declared: an array of zeros, with
         which a counter-example would run, says nothing about it."""
-        if not note.startswith(("loaded from ", "read by ")):
+        if not note.startswith(DATA):
             return False
         return not any(note.startswith(f"loaded from {name} ") for name in self._reader.declared)
 

@@ -22,8 +22,8 @@ class Place:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Access:
     """kind: loads, stores, atomics. base: the argument, None: nobody knows, and note says why. offset: in
-    elements. path: the conditions under which it is executed, mask left out. after: the while loop that has to
-    end before."""
+    elements. path: the conditions under which it is executed, mask left out. after: the while loop that has
+    to end before."""
 
     kind: str
     base: str | None

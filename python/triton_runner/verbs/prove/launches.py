@@ -68,16 +68,18 @@ class Watching(asked.Watching):
         compiled = self._compiled.get(key)
         if compiled is None:
             return self._leave_out(f"{call.name}, a later kernel (--launches)")
-        subject = of_text(compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types)
+        subject = of_text(
+            compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types
+        )
         self._relate(subject, launch)
         told = [one.text for one in subject.assumptions if not one.text.endswith(relations.CHECKED)]
         plain = [text if "." in text else re.sub(r"\d+", "#", text) for text in told]
-        if (key, *plain) not in self._done:
+        if (kind := (key, *plain)) not in self._done:
             if len(self.subjects) >= self._most:
                 return self._leave_out(f"{call.name} with other sizes (--launches)")
-            self._done[key, *plain] = told
+            self._done[kind] = told
             self.subjects.append(subject)
-        elif self._done[key, *plain] != told:
+        elif self._done[kind] != told:
             self._leave_out(f"{call.name} with other numbers than those that are assumed")
         return None
 

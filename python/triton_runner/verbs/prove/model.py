@@ -50,7 +50,8 @@ _QUICK = 0.25  # of the time for a question, for those that only make terms simp
 
 class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
-    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign. read() fills accesses, divisions, loops, whiles, problems and assumes."""
+    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign. read() fills
+    accesses, divisions, loops, whiles, problems and assumes."""
 
     def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=()):
         self._module, self._function = module, function
@@ -520,9 +521,10 @@ class Reader:
         if not self._dry:
             self.problems.append(Problem(why, _place(op)))
 
-    @staticmethod
-    def _why(op) -> str:
-        return f"{op.name} at {_place(op)}"
+    def _why(self, op) -> str:
+        """Why the result of an op is any value: the data that it is made of, or the op."""
+        data = values.data_in(self._env.get(value, OTHER) for value in op.operands)
+        return data or f"{op.name} at {_place(op)}"
 
 
 def _shape_of(value) -> tuple:

@@ -14,7 +14,6 @@ from triton_runner.verbs.prove.assumptions import Assumption
 from triton_runner.verbs.prove.subject import Subject
 from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
 
-
 CHECKED = ", as the program checks"
 
 

@@ -31,7 +31,9 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     say(subject.name)
     solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
-    assumed += [Assumed("tl.assume", place) for place in dict.fromkeys(str(one.place) for one in reader.assumes)]
+    assumed += [
+        Assumed("tl.assume", place) for place in dict.fromkeys(str(one.place) for one in reader.assumes)
+    ]
     contradictory = _contradictory(subject, solver, reader)
     if contradictory:
         seconds_ = round(time.perf_counter() - started, 3)

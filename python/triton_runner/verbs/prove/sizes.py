@@ -101,7 +101,7 @@ Size.__divmod__ = lambda self, other: (self // other, self % other)
 
 
 def _bits(name: str):
-    """Operations on bits: those that mask or shift by a constant are arithmetic; of others the number stays."""
+    """Operations on bits: to mask or shift by a constant is arithmetic; else the number stays."""
     plain = getattr(operator, name)
     make = {
         "and_": lambda a, b: remainder(a, b + 1) if b >= 0 and b & (b + 1) == 0 else None,
@@ -143,8 +143,8 @@ Size.__bool__, Size.bit_length = _truth, _length
 
 
 class Ratio(float):
-    """A quotient of sizes, which math.ceil and math.floor turn into one; where it is compared, or made a whole
-    number otherwise, the sizes stay as they are."""
+    """A quotient of sizes, which math.ceil and math.floor turn into one; where it is compared, or rounded
+    otherwise, the sizes stay as they are."""
 
     of: tuple
 

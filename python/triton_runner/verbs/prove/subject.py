@@ -138,9 +138,7 @@ def _solved(cond) -> tuple | None:
     return None
 
 
-def of_text(
-    text: str, name: str, target: str, metadata: dict, constants: dict, types=()
-) -> Subject:
+def of_text(text: str, name: str, target: str, metadata: dict, constants: dict, types=()) -> Subject:
     """The subject of a TTIR. Pointers have a size of which nothing is known yet. types: of its parameters by
     name, or in order, as TTIR does not tell integers without a sign from those with one."""
     module = ir.parse(text)
