@@ -138,6 +138,7 @@ class Given:
         self._reading = Reading(names, "--given")
         self.facts: list[Assumption] = []
         self.declared: dict = {}
+        self.forgotten: list[str] = []
         nodes = [node for text in texts for node in parsed(text, "--given")]
         self._forget(nodes)
         self._equations: list = []
@@ -178,6 +179,8 @@ class Given:
             return self._add(node, ge(number, lo), lt(number, hi))
         if name.id not in self._names.tensors:
             raise self._names.fail(name.id, "--given")
+        if not re.match(r"i\d", element := self._names.tensors[name.id].element):
+            raise fail(f"--given {_readable(node)!r}: {name.id} holds {element}", "it is for integers")
         self.declared[name.id] = lo, hi
         return self._add(node)
 
@@ -187,6 +190,7 @@ class Given:
             tensor = self._names.tensors.get(name)
             if tensor is not None and tensor.is_guessed:
                 tensor.forget()
+                self.forgotten.append(name)
 
     def _describes(self, node) -> bool:
         """Takes x.shape == (...) and x.stride == (...), which say how many dimensions there are."""

@@ -187,7 +187,8 @@ class _Own:
         if tensor.strides is None:
             return f"{text} and is contiguous"
         words = ", ".join(map(_spell, tensor.strides))
-        apart = ", with which elements do not overlap" if self._is_apart else ""
+        order = " which keep their order and" if sum(one.const is None for one in tensor.strides) > 1 else ""
+        apart = f",{order} with which elements do not overlap" if self._is_apart else ""
         return f"{text} and the strides ({words}){apart}"
 
 

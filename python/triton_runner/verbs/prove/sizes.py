@@ -9,6 +9,7 @@ holds for such sizes alone.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 import os
 import sys
@@ -195,6 +196,10 @@ def _comparison(name: str, make):
     plain = getattr(operator, name)
 
     def method(self, other):
+        if isinstance(other, float) and math.isfinite(other) and not isinstance(other, Ratio):
+            number = (math.ceil if name in ("lt", "ge") else math.floor)(other)  # n < 2.5 is n < 3
+            if number == other or name not in ("eq", "ne"):
+                other = number
         if not isinstance(other, int) or isinstance(other, bool):
             return plain(int(self), other)
         holds = plain(int(self), int(other))
