@@ -136,7 +136,7 @@ CHOICE = "kernel = {}\nkernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)"
         CHOICE.format("copy if n % 128 else unmasked"), CHOICE.format("unmasked if not n % 128 else copy"),
         CHOICE.format("copy if n & 127 else unmasked"), CHOICE.format("copy if (n / 128) % 1 else unmasked"),
         CHOICE.format("unmasked if n & (n - 1) == 0 else copy"),
-        CHOICE.format("unmasked if 1023.5 < n < 1024.5 else copy"),
+        CHOICE.format("unmasked if n > 1023.5 and n < 1024.5 else copy"),
         "copy[(math.ceil(n / 128),)](x, out, n, BLOCK=128)",
         "copy[(int((n + 127) / 128),)](x, out, n, BLOCK=128)",
         "copy[(triton.cdiv(len(x), 128),)](x, out, n, BLOCK=128)",

@@ -55,7 +55,9 @@ class Subject:
         if grid is not None:
             self.set_grid(of_grid(grid, self.names), f"--grid {grid!r}", grid)
         told = Given(given, self.names)
-        stale = tuple(f"{name} {verb} " for name in told.forgotten for verb in ("has the shape", "is contiguous,"))
+        stale = tuple(
+            f"{name} {verb} " for name in told.forgotten for verb in ("has the shape", "is contiguous,")
+        )
         self.assumptions = [one for one in self.assumptions if not one.text.startswith(stale)] + told.facts
         self.declared |= told.declared
 
