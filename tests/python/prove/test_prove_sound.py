@@ -50,7 +50,7 @@ def test_nothing_proved_goes_wrong(kernel):
     refuter = counter.Refuter(subject, solver, 1, reader.accesses)
     random_, ran = random.Random(kernel), 0
     for _ in range(TIMES):
-        model = _drawn(subject, solver, random_, [cond for cond, _ in reader.assumes])
+        model = _drawn(subject, solver, random_, [one.fact for one in reader.assumes])
         made = model and refuter.made(model)
         if not made or math.prod(made[0].grid) > 1 << 16 or _elements(made[0]) > 1 << 34:
             continue

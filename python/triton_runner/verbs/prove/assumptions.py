@@ -51,11 +51,15 @@ class Tensor:
         if self.numel is None:
             self.numel = symbol(f"{self.name}.numel", 0, MEMORY // self.bytes)
 
-    def dimension(self, number: int) -> Poly:
-        return symbol(f"{self.name}.shape[{number}]", 0, MEMORY)
+    def of(self, field: str, number: int) -> Poly:
+        """The size, or the stride, of a dimension."""
+        return symbol(f"{self.name}.{field}[{number}]", 0, MEMORY)
 
-    def stride(self, number: int) -> Poly:
-        return symbol(f"{self.name}.stride[{number}]", 0, MEMORY)
+    def forget(self) -> None:
+        """Its size is any again."""
+        self.numel = symbol(f"{self.name}.numel", 0, MEMORY // self.bytes)
+        self.shape = self.strides = None
+        self.is_known = self.is_guessed = False
 
     def set_shape(self, shape: list) -> None:
         """Without strides it is contiguous."""
@@ -126,78 +130,99 @@ class Names:
 
 class Given:
     """The assumptions of --given. facts: conditions with their texts; declared: bounds of what integers in
-    memory are, by the argument."""
+    memory are, by the argument. The order of the words does not matter: a size is a symbol, and what is said
+    of it an equation."""
 
     def __init__(self, texts, names: Names):
         self._names = names
+        self._reading = Reading(names, "--given")
         self.facts: list[Assumption] = []
         self.declared: dict = {}
+        self.forgotten: list[str] = []
         nodes = [node for text in texts for node in parsed(text, "--given")]
+        self._forget(nodes)
+        self._equations: list = []
         for node in [node for node in nodes if not self._describes(node)]:
             self._take(node)
+        for node, tensor, field, numbers in self._equations:
+            held = tensor.shape if field == "shape" else tensor.strides
+            numbers = map(self._reading.number, numbers)
+            self._add(node, *(equal(a, b) for a, b in zip(held, numbers, strict=True)))
+
+    def _add(self, node, *conds: Cond) -> None:
+        text = _readable(node)
+        self.facts.append(Assumption(text, f"--given {text!r}", both(*conds)))
 
     def _take(self, node) -> None:
-        text = _readable(node)
-        place = f"--given {text!r}"
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
-            return self._declare(node, text)
-        if any(isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)):
-            conds = [
-                Reading(
-                    Names({**self._names.numbers, "numel": tensor.numel}, self._names.tensors), "--given"
-                ).cond(node)
-                for tensor in self._names.tensors.values()
-            ]
-            self.facts.append(Assumption(text, place, both(*conds)))
-            return None
-        cond = Reading(self._names, "--given").cond(node)
-        self.facts.append(Assumption(text, place, cond))
-        return None
+            return self._declare(node)
+        own = self._names.numbers
+        if "numel" not in own and any(
+            isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)
+        ):
+            tensors = self._names.tensors
+            each = [Names({**own, "numel": tensor.numel}, tensors) for tensor in tensors.values()]
+            return self._add(node, *(Reading(names, "--given").cond(node) for names in each))
+        for name, field in _fields(node):
+            if name in self._names.tensors and field == "numel":
+                self._names.tensors[name].is_known = True
+        return self._add(node, self._reading.cond(node))
 
-    def _declare(self, node, text: str) -> None:
+    def _declare(self, node) -> None:
         name, bounds = node.left, node.comparators[0]
         is_range = isinstance(bounds, ast.Call) and getattr(bounds.func, "id", "") == "range"
         if not isinstance(name, ast.Name) or not is_range or len(bounds.args) != 2:
-            raise fail(f"--given {text!r} is not understood", 'as in "index in 0..V"')
+            raise fail(f"--given {_readable(node)!r} is not understood", 'as in "index in 0..V"')
+        lo, hi = (self._reading.number(one) for one in bounds.args)
+        if name.id in self._names.numbers:
+            number = self._reading.number(name)
+            return self._add(node, ge(number, lo), lt(number, hi))
         if name.id not in self._names.tensors:
             raise self._names.fail(name.id, "--given")
-        reading = Reading(self._names, "--given")
-        self.declared[name.id] = tuple(reading.number(one) for one in bounds.args)
-        self.facts.append(Assumption(text, f"--given {text!r}", both()))
+        if not re.match(r"i\d", element := self._names.tensors[name.id].element):
+            raise fail(f"--given {_readable(node)!r}: {name.id} holds {element}", "it is for integers")
+        self.declared[name.id] = lo, hi
+        return self._add(node)
+
+    def _forget(self, nodes) -> None:
+        """Sizes of a launch that are there for want of better ones give way to what is said of them."""
+        for name in {name for node in nodes for name, _ in _fields(node)}:
+            tensor = self._names.tensors.get(name)
+            if tensor is not None and tensor.is_guessed:
+                tensor.forget()
+                self.forgotten.append(name)
 
     def _describes(self, node) -> bool:
-        """Takes x.numel == ..., x.shape == (...), x.stride == (...)."""
+        """Takes x.shape == (...) and x.stride == (...), which say how many dimensions there are."""
         if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
             return False
         left, right = node.left, node.comparators[0]
         if not (isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)):
             return False
-        tensor = self._names.tensors.get(left.value.id)
+        tensor, text = self._names.tensors.get(left.value.id), _readable(node)
         if tensor is None:
             raise self._names.fail(left.value.id, "--given")
-        reading, text = Reading(self._names, "--given"), _readable(node)
         if left.attr == "numel":
-            tensor.numel, tensor.is_known, tensor.shape, tensor.strides = (
-                reading.number(right),
-                True,
-                None,
-                None,
-            )
-        elif left.attr in ("shape", "stride", "strides"):
-            if not isinstance(right, ast.Tuple):
-                raise fail(f"--given {text!r}: a tuple is expected", 'as in "x.shape == (M, K)"')
-            numbers = [reading.number(one) for one in right.elts]
-            (tensor.set_shape if left.attr == "shape" else tensor.set_strides)(numbers)
-            if tensor.shape and tensor.strides and len(tensor.shape) != len(tensor.strides):
-                raise fail(
-                    f"--given: {tensor.name} has {len(tensor.shape)} dimensions and "
-                    f"{len(tensor.strides)} strides",
-                    _FORM,
-                )
-        else:
+            return False
+        if left.attr not in ("shape", "stride", "strides"):
             raise fail(f"--given {text!r}: a tensor has numel, shape and stride", _FORM)
-        self.facts.append(Assumption(text, f"--given {text!r}", both()))
+        if not isinstance(right, ast.Tuple):
+            raise fail(f"--given {text!r}: a tuple is expected", 'as in "x.shape == (M, K)"')
+        field = "shape" if left.attr == "shape" else "stride"
+        known = [len(one) for one in (tensor.shape, tensor.strides) if one is not None]
+        if any(count != len(right.elts) for count in known):
+            raise fail(f"--given {text!r}: {tensor.name} has {known[0]} dimensions elsewhere", _FORM)
+        if (tensor.shape if field == "shape" else tensor.strides) is None:
+            symbols = [tensor.of(field, i) for i in range(len(right.elts))]
+            (tensor.set_shape if field == "shape" else tensor.set_strides)(symbols)
+        self._equations.append((node, tensor, field, right.elts))
         return True
+
+
+def _fields(node) -> list[tuple[str, str]]:
+    """(tensor, field) of x.numel, x.shape and x.stride in an expression."""
+    found = [one for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    return [(one.value.id, one.attr) for one in found if isinstance(one.value, ast.Name)]
 
 
 def parsed(text: str, option: str) -> list:
@@ -260,7 +285,10 @@ class Reading:
             name = getattr(node.func, "id", None) or node.func.attr
             make = {"cdiv": _ceiling, "min": smaller, "max": larger}.get(name)
             if make is not None and len(node.args) == 2:
-                return make(*map(self.number, node.args))
+                numbers = [self.number(one) for one in node.args]
+                if name == "cdiv" and numbers[1].const is not None and numbers[1].const <= 0:
+                    raise self._fail(node, "a divisor is at least 1")
+                return make(*numbers)
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             return self._of_tensor(node)
         raise self._fail(node, "numbers, parameters, + - * // % **, cdiv, min, max are taken")
@@ -299,9 +327,9 @@ class Reading:
                 return tensor.numel
             if node.attr in ("shape", "stride") and isinstance(index, int):
                 held = tensor.shape if node.attr == "shape" else tensor.strides
-                if held is not None and 0 <= index < len(held):
-                    return held[index]
-                return (tensor.dimension if node.attr == "shape" else tensor.stride)(index)
+                if held is not None and not 0 <= index < len(held):
+                    raise self._fail(node, f"{tensor.name} has {len(held)} dimensions")
+                return held[index] if held is not None else tensor.of(node.attr, index)
         raise self._fail(node, "a tensor has x.numel, x.shape[0], x.stride[0]; the grid is grid[0]")
 
     def _fail(self, node, why: str):

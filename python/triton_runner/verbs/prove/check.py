@@ -30,6 +30,7 @@ from triton_runner.verbs.prove.terms import (
     poly,
     symbol,
 )
+from triton_runner.verbs.prove.values import DATA
 
 
 @dataclasses.dataclass
@@ -65,7 +66,7 @@ class Checker:
         self._reader, self._solver, self._tensors = reader, solver, tensors
         self._budget = budget
         self._settled: dict = {}
-        self._ends: Finding | None = None
+        self._counted: Finding | None = None
         self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
 
     def findings(self, names) -> list[Finding]:
@@ -73,7 +74,7 @@ class Checker:
         for name in names:
             started = time.perf_counter()
             self._deadline = self._solver.deadline = started + self._budget
-            finding = self._ends_of_loops() if name == "ends" else getattr(self, f"_{name}")()
+            finding = getattr(self, f"_{name}")()
             finding.seconds = round(time.perf_counter() - started, 3)
             found.append(finding)
         return found
@@ -107,7 +108,7 @@ class Checker:
     def _is_data(self, note: str) -> bool:
         """Whether a value is one of the program's data, of which nothing is declared: an array of zeros, with
         which a counter-example would run, says nothing about it."""
-        if not note.startswith(("loaded from ", "read by ")):
+        if not note.startswith(DATA):
             return False
         return not any(note.startswith(f"loaded from {name} ") for name in self._reader.declared)
 
@@ -227,13 +228,12 @@ class Checker:
         )
 
     def _ends_of_loops(self) -> Finding:
-        if self._ends is not None:
-            return self._ends
-        finding = self._ends = Finding("ends")
+        if self._counted is not None:
+            return self._counted
+        finding = self._counted = Finding("ends")
         for problem in self._reader.problems:
             if "goes back" in problem.why:
                 finding.unknown.append(_reason(problem.why, problem.place))
-        finding.count += len(self._reader.whiles)
         for loop in self._reader.loops:
             finding.count += 1
             if loop.lower is None:
@@ -255,6 +255,12 @@ class Checker:
             what = "the counter of the loop may overflow in its last iteration"
             self._proves(finding, last, (*loop.path, runs), what, loop.place)
         return finding
+
+    def _ends(self) -> Finding:
+        counted, whiles = self._ends_of_loops(), self._reader.whiles
+        late = [_reason("nothing says that the while loop ends", place) for place in whiles]
+        count, unknown = counted.count + len(whiles), [*counted.unknown, *late]
+        return dataclasses.replace(counted, count=count, unknown=unknown)
 
     def _division(self) -> Finding:
         finding = Finding("division")
@@ -282,18 +288,21 @@ class Checker:
         self._sound(finding)
         writes = [one for one in self._reader.accesses if one.kind == "stores"]
         others = [one for one in self._reader.accesses if one.kind != "stores"]
+        atomics = [one for one in others if one.kind == "atomics"]
+        reads = [one for one in others if one.kind == "loads"]
         strangers = [one for one in self._reader.accesses if one.base is None]
-        if writes and strangers:
+        if strangers and (writes or atomics):
             for access in strangers:
                 self._tensor(finding, access)
         done = set()
         for write, other in [
             *itertools.combinations_with_replacement(writes, 2),
             *itertools.product(writes, others),
+            *itertools.product(atomics, reads),
         ]:
             if None in (write.base, other.base):
                 continue
-            finding.count += write is other
+            finding.count += write is other or write.kind == "atomics"
             if self._tensors[write.base].memory != self._tensors[other.base].memory:
                 continue
             if write.base != other.base:
@@ -340,8 +349,12 @@ class Checker:
             tensor = self._tensor(finding, accesses[0])
             if tensor is None:
                 continue
+            late = [one.after for one in accesses if one.after is not None]
+            if late and (accesses := [one for one in accesses if one.after is None]) == []:
+                finding.unknown.append(_reason(f"{base} is written if the while loop ends", late[0]))
+                continue
             placed = [(access, *self._placed(access)) for access in accesses]
-            goal, given = cover.goal(tensor, placed, {cond for cond, _ in self._reader.assumes})
+            goal, given = cover.goal(tensor, placed, self._reader.assumes)
             what = f"an element of {base} may not be written"
             if goal is None:
                 reason = _reason(

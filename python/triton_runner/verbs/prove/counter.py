@@ -140,14 +140,14 @@ class Refuter:
                     is_output = name in self._outputs
                     array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
                     if name in self._subject.declared and count <= _MOST_ELEMENTS:
-                        array[:] = _number(change, self._subject.declared[name][1], 1) - 1
+                        array[:] = _held(_number(change, self._subject.declared[name][1], 1) - 1, array.dtype)
                 shown[name] = f"{tensor.element}[{count}]"
                 named.append((name, memory[tensor.memory]))
             elif name in self._subject.integers:
                 value = _number(change, self._subject.integers[name], 1)
                 shown[name] = value
                 dtype = dtype_named(str(argument.type)) if str(argument.type) != "i1" else numpy.dtype(bool)
-                named.append((name, dtype.type(value)))
+                named.append((name, dtype.type(_held(value, dtype))))
             elif argument.type.kind == "float":
                 named.append((name, number_of(dtype_named(str(argument.type)), 1.0)))
             else:
@@ -205,6 +205,12 @@ class Launch:
             except DiagnosticError:
                 return None
         return None
+
+
+def _held(value: int, dtype) -> int:
+    """A number without a sign as TTIR has it, with one."""
+    bits = 8 * dtype.itemsize
+    return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) == 1 else value
 
 
 def _change(model: dict) -> Substitution:

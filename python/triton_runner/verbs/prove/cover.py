@@ -27,9 +27,10 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import axis
 
 
-def goal(tensor, placed, assumed: set) -> tuple[Cond | None, list]:
+def goal(tensor, placed, assumed: list) -> tuple[Cond | None, list]:
     """(each element is written, what is given of an element); placed: (access, offset, mask) of the stores;
-    assumed: conditions of their paths that the kernel says are so."""
+    assumed: what the kernel says is so on their paths."""
+    said = {(one.path, one.cond): one.fact for one in assumed}
     places = tensor.places()
     element = [symbol(f"of {tensor.name}[{i}]", 0) for i in range(len(places))]
     given = [
@@ -44,8 +45,9 @@ def goal(tensor, placed, assumed: set) -> tuple[Cond | None, list]:
         if found is None:
             continue
         change = Substitution(found)
-        given += [change.cond(cond) for cond in access.path if cond in assumed]
-        conds = [*(cond for cond in access.path if cond not in assumed), mask, equal(offset, target)]
+        steps = [(access.path[:i], cond) for i, cond in enumerate(access.path)]
+        given += [change.cond(said[step]) for step in steps if step in said]
+        conds = [*(step[1] for step in steps if step not in said), mask, equal(offset, target)]
         for dimension in range(3):
             conds += [ge(program(dimension), 0), lt(program(dimension), programs(dimension))]
         for i, extent in enumerate(access.shape):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner.verbs.prove.terms import Cond, Poly, symbol
+from triton_runner.verbs.prove.terms import Cond, Poly, both, either, negated, symbol
 from triton_runner.verbs.prove.values import Value, within
 
 _LARGEST_GRID = ((1 << 31) - 1, 65535, 65535)
@@ -22,7 +22,8 @@ class Place:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Access:
     """kind: loads, stores, atomics. base: the argument, None: nobody knows, and note says why. offset: in
-    elements. path: the conditions under which it is executed, mask left out."""
+    elements. path: the conditions under which it is executed, mask left out. after: the while loop that has
+    to end before."""
 
     kind: str
     base: str | None
@@ -33,6 +34,7 @@ class Access:
     place: Place
     op: str
     note: str = ""
+    after: Place | None = None
 
     @property
     def given(self) -> tuple:
@@ -57,6 +59,19 @@ class Loop:
     path: tuple
     place: Place
     note: str = ""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assumed:
+    """A tl.assume: cond holds wherever path, the conditions under which it is reached, does."""
+
+    cond: Cond
+    path: tuple
+    place: Place
+
+    @property
+    def fact(self) -> Cond:
+        return either(negated(both(*self.path)), self.cond)
 
 
 @dataclasses.dataclass(frozen=True)

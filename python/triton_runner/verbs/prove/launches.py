@@ -3,6 +3,8 @@ happens to divide by."""
 
 from __future__ import annotations
 
+import re
+
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._launch.launchers import constants_of, observing, signature
@@ -10,7 +12,7 @@ from triton_runner._programs import asked
 from triton_runner.verbs.prove import relations, sizes
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import of_text
-from triton_runner.verbs.prove.terms import Substitution, atoms_of, poly, symbol
+from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
 
 
 class Watching(asked.Watching):
@@ -21,7 +23,8 @@ class Watching(asked.Watching):
         self.subjects: list = []
         self.left_out: list[Reason] = []
         self._most, self._target, self._names = most, target, names
-        self._done: set = set()
+        self._done: dict = {}  # of each kernel, how its sizes belong together: the assumptions
+        self._compiled: dict = {}
         self._launch = None
         self._watch = None
 
@@ -60,16 +63,29 @@ class Watching(asked.Watching):
     def _look(self, call, launch: dict, src) -> None:
         types, constants = _signature(call, src, launch["named"])
         key = (call.name, repr(types), repr(constants))
-        if key in self._done:
-            return
-        self._done.add(key)
-        if len(self._done) > self._most:
-            self.left_out.append(Reason(f"{call.name}, a later kernel (--launches)"))
-            return
-        compiled = compile(call.function, types, constants, to="ttir", target=self._target)
-        subject = of_text(compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants)
+        if key not in self._compiled and len(self.subjects) < self._most:
+            self._compiled[key] = compile(call.function, types, constants, to="ttir", target=self._target)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            return self._leave_out(f"{call.name}, a later kernel (--launches)")
+        subject = of_text(
+            compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types
+        )
         self._relate(subject, launch)
-        self.subjects.append(subject)
+        told = [one.text for one in subject.assumptions if not one.text.endswith(relations.CHECKED)]
+        plain = [text if "." in text else re.sub(r"\d+", "#", text) for text in told]
+        if (kind := (key, *plain)) not in self._done:
+            if len(self.subjects) >= self._most:
+                return self._leave_out(f"{call.name} with other sizes (--launches)")
+            self._done[kind] = told
+            self.subjects.append(subject)
+        elif self._done[kind] != told:
+            self._leave_out(f"{call.name} with other numbers than those that are assumed")
+        return None
+
+    def _leave_out(self, text: str) -> None:
+        if all(one.text != text for one in self.left_out):
+            self.left_out.append(Reason(text))
 
     def _relate(self, subject, launch: dict) -> None:
         named, shapes, strides, numels, terms = launch["named"], {}, {}, {}, {}
@@ -104,6 +120,9 @@ class Watching(asked.Watching):
         strides = {name: [change.poly(one) for one in steps] for name, steps in strides.items()}
         numels = {name: change.poly(one) for name, one in numels.items()}
         noted = [(change.cond(cond), place) for cond, place in sizes.noted([*map(poly, rename)])]
+        for name, value in subject.constants.items():
+            if (own := term(named.get(name))) is not None:
+                noted.append((equal(own, value), f"the constant {name}"))
         relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
 
 

@@ -12,7 +12,16 @@ import dataclasses
 
 from triton_runner._code.carried import end_of
 from triton_runner.verbs.prove import values
-from triton_runner.verbs.prove.facts import Access, Division, Loop, Place, Problem, program, programs
+from triton_runner.verbs.prove.facts import (
+    Access,
+    Assumed,
+    Division,
+    Loop,
+    Place,
+    Problem,
+    program,
+    programs,
+)
 from triton_runner.verbs.prove.flow import ordered, relevant
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.terms import (
@@ -41,17 +50,19 @@ _QUICK = 0.25  # of the time for a question, for those that only make terms simp
 
 class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
-    polynomials, by name. read() fills accesses, divisions, loops, whiles, problems and assumes."""
+    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign. read() fills
+    accesses, divisions, loops, whiles, problems and assumes."""
 
-    def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict):
+    def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=()):
         self._module, self._function = module, function
         self._arguments, self._solver, self.declared = arguments, solver, declared
+        self._unsigned = unsigned
         self.accesses: list[Access] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
         self.whiles: list[Place] = []
         self.problems: list[Problem] = []
-        self.assumes: list[tuple] = []
+        self.assumes: list[Assumed] = []
         self._path: list[Cond] = []
         self._dry = 0
         self._shape: tuple = ()
@@ -65,6 +76,10 @@ class Reader:
         for dimension in range(3):
             self._solver.add(lt(program(dimension), programs(dimension)))
         self._call(self._function, [self._arguments[name] for name in names])
+        for access in self.accesses:
+            if access.kind != "loads" and access.base in self.declared:
+                why = f"--given says what {access.base} holds, and the kernel writes to it"
+                self.problems.append(Problem(why, access.place))
 
     # ---- what is proved on the way
 
@@ -268,7 +283,8 @@ class Reader:
         base = pointer.base if pointer.kind == "ptr" else None
         offset = pointer.term if base is not None else None
         note = pointer.note or ("" if base else "the address is not followed")
-        access = Access(kind, base, offset, cond, tuple(self._path), shape, _place(op), op.name, note)
+        after = self.whiles[0] if self.whiles else None
+        access = Access(kind, base, offset, cond, tuple(self._path), shape, _place(op), op.name, note, after)
         self.accesses.append(access)
 
     def _optional(self, op, group: str):
@@ -287,7 +303,12 @@ class Reader:
         if base in self.declared and not self._dry:
             lo, hi = self.declared[base]
             is_on = TRUE if mask is None else mask.term if mask.kind == "bool" else FALSE
-            self._solver.add(either(negated(is_on), both(ge(result.term, lo), lt(result.term, hi))))
+            if (reached := both(*self._path, is_on)) is not TRUE:  # where nothing is loaded, nothing is said
+                reached = both(reached, *within(result.shape))
+            number = result.term
+            if base in self._unsigned:
+                number = choice(ge(number, 0), number, number + (1 << result.bits))
+            self._solver.add(either(negated(reached), both(ge(number, lo), lt(number, hi))))
         if mask is not None and mask.kind == "bool" and other is not None and other.kind == "int":
             return dataclasses.replace(result, term=choice(mask.term, result.term, other.term))
         return result
@@ -343,8 +364,8 @@ class Reader:
 
     def _llvm_intr_assume(self, op, cond, *_):
         if cond.kind == "bool" and not self._dry:
+            self.assumes.append(Assumed(cond.term, tuple(self._path), _place(op)))
             self._path.append(cond.term)
-            self.assumes.append((cond.term, _place(op)))
 
     def _tt_assert(self, op, *_):
         return None
@@ -417,7 +438,11 @@ class Reader:
         for argument, init, change in carried:
             self._env[argument] = self._carried(argument, init, change, turn, place)
         self._path = before
+        first, whiles = len(self.accesses), len(self.whiles)
         self._region(op, 0, path)
+        if len(self.whiles) > whiles:  # the next iteration comes after them
+            found = [dataclasses.replace(one, after=self.whiles[whiles]) for one in self.accesses[first:]]
+            self.accesses[first:] = found
         count = None
         results = []
         for (argument, init, change), result in zip(carried, op.results, strict=True):
@@ -496,9 +521,10 @@ class Reader:
         if not self._dry:
             self.problems.append(Problem(why, _place(op)))
 
-    @staticmethod
-    def _why(op) -> str:
-        return f"{op.name} at {_place(op)}"
+    def _why(self, op) -> str:
+        """Why the result of an op is any value: the data that it is made of, or the op."""
+        data = values.data_in(self._env.get(value, OTHER) for value in op.operands)
+        return data or f"{op.name} at {_place(op)}"
 
 
 def _shape_of(value) -> tuple:

@@ -14,6 +14,8 @@ from triton_runner.verbs.prove.assumptions import Assumption
 from triton_runner.verbs.prove.subject import Subject
 from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
 
+CHECKED = ", as the program checks"
+
 
 def of_values(subject: Subject, values: dict, grid, place: str) -> None:
     """From the values of a launch alone."""
@@ -32,7 +34,12 @@ def relate(
             parts = cond.args[0].parts if cond.op == "eq0" else {}
             if cond.op == "eq0" and len(parts) == 2 and cond.args[0].atoms() & free:
                 free |= cond.args[0].atoms()  # the program says that it is equal to a size that it asks for
-    same = _Same(shapes, numels, values, free | atoms_of(*(cond for cond, _ in noted)))
+    asked = atoms_of(*(cond for cond, _ in noted))
+    for name in shapes:  # the shape and the number of elements of a tensor are asked for together
+        own, whole = atoms_of(*shapes[name]), atoms_of(numels[name])
+        if (own & free and whole & asked) or (whole & free and own & asked):
+            free |= own | whole
+    same = _Same(shapes, numels, values, free | asked)
     tensors = {name: tensor for name, tensor in subject.tensors.items() if hasattr(values.get(name), "shape")}
     fixed = _fixed(tensors, values, shapes, strides, numels, free)
     change = Substitution(fixed)
@@ -44,10 +51,14 @@ def relate(
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     for name, symbol in subject.integers.items():
         _number(subject, name, symbol, values.get(name), terms, place)
+    wide = [name for name in subject.integers if name in terms and subject.arguments[name].bits == 32]
+    if wide:
+        text = f"{', '.join(wide)}: at most 2**31 - 1; for a larger number Triton compiles another kernel"
+        subject.assumptions.append(Assumption(text, place, both()))
     _memory(subject, values)
     for cond, where in noted:
         if (cond := change.cond(cond)) is not TRUE:
-            subject.assumptions.append(Assumption(f"{spelled(cond)}, as the program checks", where, cond))
+            subject.assumptions.append(Assumption(f"{spelled(cond)}{CHECKED}", where, cond))
     extents = [one if isinstance(one, Poly) else poly(int(one)) for one in grid]
     extents += [poly(1)] * (3 - len(extents))
     subject.set_grid(extents, place, ", ".join(map(_spell, extents)))
@@ -176,7 +187,8 @@ class _Own:
         if tensor.strides is None:
             return f"{text} and is contiguous"
         words = ", ".join(map(_spell, tensor.strides))
-        apart = ", with which elements do not overlap" if self._is_apart else ""
+        order = " which keep their order and" if sum(one.const is None for one in tensor.strides) > 1 else ""
+        apart = f",{order} with which elements do not overlap" if self._is_apart else ""
         return f"{text} and the strides ({words}){apart}"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._kernel.compiling.compile import compile
+from triton_runner._worker import job
 from triton_runner.verbs.prove import relations
 from triton_runner.verbs.prove.check import Checker
 from triton_runner.verbs.prove.counter import Refuter
@@ -29,12 +31,14 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     say(subject.name)
     solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
-    assumed += [Assumed("tl.assume", str(place)) for _, place in dict(reader.assumes).items()]
+    assumed += [
+        Assumed("tl.assume", place) for place in dict.fromkeys(str(one.place) for one in reader.assumes)
+    ]
     contradictory = _contradictory(subject, solver, reader)
     if contradictory:
         seconds_ = round(time.perf_counter() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
-    if solver.model(*(cond for cond, _ in reader.assumes), seconds=2) is None:
+    if solver.model(*(one.fact for one in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
     checker = Checker(reader, solver, subject.tensors, seconds)
     refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
@@ -53,7 +57,9 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
     """The kernel as terms, and the solver that has what is assumed. seconds: the most that it may take."""
     solver = Solver(subject.facts(), seconds * 0.4)
-    reader = Reader(subject.module, subject.function, subject.arguments, solver, subject.declared)
+    reader = Reader(
+        subject.module, subject.function, subject.arguments, solver, subject.declared, subject.unsigned
+    )
     solver.deadline = time.perf_counter() + seconds
     reader.read()
     return solver, reader
@@ -62,7 +68,7 @@ def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
 def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Assumed]:
     """The fewest assumptions that cannot hold together; none where they can."""
     left = [(one.text, one.place, one.cond) for one in subject.assumptions if one.cond is not TRUE]
-    left += [("tl.assume", str(place), cond) for cond, place in reader.assumes]
+    left += [("tl.assume", str(one.place), one.fact) for one in reader.assumes]
     taken = {cond for _, _, cond in left}
     parts = {part for cond in taken for part in (cond.args if cond.op == "and" else (cond,))}
     others = [fact for fact in solver.facts if fact not in parts]
@@ -82,7 +88,11 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
     compiled = compile(path, to="ttir", **how)
-    return of_text(compiled.asm["ttir"], name, compiled.target, compiled.metadata, how["constexprs"] or {})
+    text, types = compiled.asm["ttir"], how["signature"] or ""
+    if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
+        words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
+        types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
+    return of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
 
 
 def of_case(path: str) -> Subject:

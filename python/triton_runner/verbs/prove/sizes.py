@@ -9,7 +9,9 @@ holds for such sizes alone.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
+import os
 import sys
 import weakref
 
@@ -42,6 +44,7 @@ _OTHER = {
     "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding", "new_empty", "new_zeros",
     "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
 }  # fmt: skip
+_WRAPPERS = (f"torch{os.sep}overrides.py", f"torch{os.sep}_tensor.py")  # between a program and what it calls
 _SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
 _NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
 
@@ -93,13 +96,110 @@ for _name, _make in (
 ):  # fmt: skip
     setattr(Size, f"__{_name}__", _arithmetic(_name, _make))
     setattr(Size, f"__r{_name}__", _arithmetic(_name, _make, True))
-Size.__neg__ = lambda self: Size.of(-int(self), -self.term)
+Size.__neg__ = lambda self: Size.of(-int.__int__(self), -self.term)
+Size.__pos__ = lambda self: self
+Size.__divmod__ = lambda self, other: (self // other, self % other)
+
+
+def _bits(name: str):
+    """Operations on bits: to mask or shift by a constant is arithmetic; else the number stays."""
+    plain = getattr(operator, name)
+    make = {
+        "and_": lambda a, b: remainder(a, b + 1) if b >= 0 and b & (b + 1) == 0 else None,
+        "lshift": lambda a, b: a * (1 << b), "rshift": lambda a, b: quotient(a, 1 << b),
+    }.get(name)  # fmt: skip
+
+    def method(self, other):
+        number = plain(int.__int__(self), other if not isinstance(other, Size) else int.__int__(other))
+        term = make(self.term, other) if make and type(other) is int and isinstance(number, int) else None
+        return number if term is None and _stays(self, other) else Size.of(number, term)
+
+    return method
+
+
+def _stays(*values) -> bool:
+    """Notes that sizes stay as they are: the program makes something of them that is not followed."""
+    for value in values:
+        if isinstance(value, Size):
+            _note(equal(value.term, int.__int__(value)), 3)
+    return True
+
+
+for _name in ("and_", "or_", "xor", "lshift", "rshift"):
+    setattr(Size, f"__{_name.rstrip('_')}__", _bits(_name))
+Size.__rand__, Size.__ror__, Size.__rxor__ = Size.__and__, Size.__or__, Size.__xor__
+
+
+def _truth(self) -> bool:
+    _note(negated(equal(self.term, 0)) if int.__int__(self) else equal(self.term, 0))
+    return int.__int__(self) != 0
+
+
+def _length(self) -> int:
+    _stays(self)
+    return int.bit_length(self)
+
+
+Size.__bool__, Size.bit_length = _truth, _length
+
+
+class Ratio(float):
+    """A quotient of sizes, which math.ceil and math.floor turn into one; where it is compared, or rounded
+    otherwise, the sizes stay as they are."""
+
+    of: tuple
+
+    def __ceil__(self):
+        a, b = self.of
+        return -(-a // b)
+
+    def __floor__(self):
+        a, b = self.of
+        return a // b
+
+
+def _power(self, other):
+    if type(other) is int and 0 <= other <= 4:
+        term = poly(1)
+        for _ in range(other):
+            term = term * self.term
+        return Size.of(int.__int__(self) ** other, term)
+    return int.__int__(self) ** other
+
+
+def _ratio(self, other):
+    number = int.__int__(self) / other
+    if not isinstance(other, int) or isinstance(other, bool) or other <= 0:
+        return number
+    made = Ratio(number)
+    made.of = (self, other)
+    return made
+
+
+def _settled(name: str):
+    plain = getattr(float, name)
+
+    def method(self, *others):
+        _stays(*self.of)
+        return plain(self, *others)
+
+    return method
+
+
+Size.__truediv__, Size.__pow__ = _ratio, _power
+for _name in ("mod", "lt", "le", "eq", "ne", "gt", "ge", "int", "trunc", "round", "floordiv", "bool"):
+    setattr(Ratio, f"__{_name}__", _settled(f"__{_name}__"))
+Ratio.is_integer, Ratio.__hash__ = _settled("is_integer"), float.__hash__
 
 
 def _comparison(name: str, make):
     plain = getattr(operator, name)
 
     def method(self, other):
+        if isinstance(other, float) and math.isfinite(other) and not isinstance(other, Ratio):
+            number = (math.ceil if name in ("lt", "ge") else math.floor)(other)  # n < 2.5 is n < 3
+            if number == other or name not in ("eq", "ne"):
+                other = number
         if not isinstance(other, int) or isinstance(other, bool):
             return plain(int(self), other)
         holds = plain(int(self), int(other))
@@ -118,9 +218,11 @@ for _name, _make in (
 Size.__hash__ = int.__hash__
 
 
-def _note(cond) -> None:
+def _note(cond, depth: int = 2) -> None:
     """Notes a comparison of the program itself; those inside of libraries are theirs."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(depth)
+    while frame.f_code.co_filename.endswith(_WRAPPERS):
+        frame = frame.f_back
     file = frame.f_code.co_filename
     if file.startswith(_libraries()) or file.startswith("<"):
         return
@@ -163,6 +265,8 @@ class Watch(TorchFunctionMode):
                 Size.of(a, b) for a, b in zip(_plain(first.stride), self._of(first)[1], strict=True)
             )
             return whole if index is None else whole[index]
+        if is_tensor and name == "__len__":  # Python makes a plain number of it
+            _note(equal(self._of(first)[0][0], result), 3)
         if is_tensor and name in ("numel", "nelement"):
             return Size.of(result, self._of(first)[2])
         if isinstance(result, torch.Tensor):
@@ -221,14 +325,16 @@ class Watch(TorchFunctionMode):
         name = f"tensor{self._next()}"
         shape = [poly(one) for one in shape]
         strides = strides or [_symbol(f"{name}.stride[{i}]") for i in range(len(shape))]
-        self._known[id(tensor)] = shape, strides, numel or _symbol(f"{name}.numel")
+        own = _shape(tensor), _plain(tensor.stride)
+        self._known[id(tensor)] = (shape, strides, numel or _symbol(f"{name}.numel")), own
         weakref.finalize(tensor, self._known.pop, id(tensor), None)
 
     def _of(self, tensor) -> tuple:
-        if id(tensor) not in self._known:
+        known = self._known.get(id(tensor))
+        if known is None or known[1] != (_shape(tensor), _plain(tensor.stride)):  # new, or changed in place
             name = f"tensor{self._count + 1}"
             self._put(tensor, [_symbol(f"{name}.shape[{i}]") for i in range(len(_shape(tensor)))])
-        return self._known[id(tensor)]
+        return self._known[id(tensor)][0]
 
     def described(self, tensor) -> tuple | None:
         """(shape, strides, numel) as terms."""

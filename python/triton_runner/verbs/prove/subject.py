@@ -13,9 +13,11 @@ from triton_runner.verbs.prove.terms import (
     Substitution,
     atoms_of,
     both,
+    choice,
     equal,
     ge,
     le,
+    lt,
     poly,
     remainder,
     symbol,
@@ -41,6 +43,7 @@ class Subject:
     grid: list | None = None
     assumptions: list = dataclasses.field(default_factory=list)
     declared: dict = dataclasses.field(default_factory=dict)
+    unsigned: frozenset = frozenset()
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
@@ -49,10 +52,13 @@ class Subject:
 
     def assume(self, given: tuple, grid: str | None) -> None:
         """Takes --given and --grid."""
-        if grid:
+        if grid is not None:
             self.set_grid(of_grid(grid, self.names), f"--grid {grid!r}", grid)
         told = Given(given, self.names)
-        self.assumptions += told.facts
+        stale = tuple(
+            f"{name} {verb} " for name in told.forgotten for verb in ("has the shape", "is contiguous,")
+        )
+        self.assumptions = [one for one in self.assumptions if not one.text.startswith(stale)] + told.facts
         self.declared |= told.declared
 
     def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
@@ -79,8 +85,9 @@ class Subject:
             for tensor in self.tensors.values():
                 tensor.substitute(change)
             for name, value in self.arguments.items():
-                if value.kind == "int":
-                    self.arguments[name] = dataclasses.replace(value, term=change.poly(value.term))
+                if value.kind in ("int", "bool"):
+                    term = (change.poly if value.kind == "int" else change.cond)(value.term)
+                    self.arguments[name] = dataclasses.replace(value, term=term)
 
     def _conds(self) -> list:
         conds = [one.cond for one in self.assumptions]
@@ -112,6 +119,8 @@ class Subject:
             found.append(("no parameter is a size: this is about one launch", "its signature"))
         if self.grid is None:
             found.append(("the grid is any", "no --grid was given"))
+        if self.grid is None or any(extent.const is None for extent in self.grid):
+            found.append(("the grid is not empty", "the model of launches"))
         return [Assumption(text, place, both()) for text, place in found]
 
 
@@ -132,14 +141,19 @@ def _solved(cond) -> tuple | None:
     return None
 
 
-def of_text(text: str, name: str, target: str, metadata: dict, constants: dict) -> Subject:
-    """The subject of a TTIR. Pointers have a size of which nothing is known yet."""
+def of_text(text: str, name: str, target: str, metadata: dict, constants: dict, types=()) -> Subject:
+    """The subject of a TTIR. Pointers have a size of which nothing is known yet. types: of its parameters by
+    name, or in order, as TTIR does not tell integers without a sign from those with one."""
     module = ir.parse(text)
     function = module.function(name) or (module.kernels or [None])[0]
     if function is None:
         raise fail(f"the TTIR of {name} has no kernel")
     numbers = {key: value for key, value in constants.items() if isinstance(value, int)}
     subject = Subject(name, target, text, metadata, module, function, {}, {}, {}, numbers)
+    if not isinstance(types, dict):
+        arguments = function.regions[0].blocks[0].args
+        types = dict(zip((one.name.removeprefix("%") for one in arguments), types, strict=False))
+    subject.unsigned = frozenset(key for key, word in types.items() if str(word).lstrip("*").startswith("u"))
     attributes = function.attr("arg_attrs")
     attributes = [one.entries for one in attributes.elements] if attributes else []
     for number, argument in enumerate(function.regions[0].blocks[0].args):
@@ -165,8 +179,11 @@ def _add(subject: Subject, argument, hints: dict) -> None:
         subject.arguments[name] = Value("bool", equal(number, 1), (), 1)
     elif type_.kind == "integer":
         half = 1 << (type_.width - 1)
-        number = subject.integers[name] = symbol(name, -half, half - 1)
-        subject.arguments[name] = Value("int", number, (), type_.width)
+        is_unsigned = name in subject.unsigned
+        number = symbol(name, 0, 2 * half - 1) if is_unsigned else symbol(name, -half, half - 1)
+        subject.integers[name] = number
+        held = choice(lt(number, half), number, number - 2 * half) if is_unsigned else number
+        subject.arguments[name] = Value("int", held, (), type_.width)
         divisor = hints.get("tt.divisibility")
         if divisor is not None and divisor.value > 1:
             cond = equal(remainder(number, divisor.value), 0)

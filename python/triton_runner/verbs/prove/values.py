@@ -98,6 +98,16 @@ def any_int(shape, bits: int, note: str, name: str = "value") -> Poly:
     return poly(Atom("app", fresh(name), *axes(shape), lo=-half, hi=half - 1, note=note))
 
 
+DATA = ("loaded from ", "read by ")  # how the notes of a program's data begin
+
+
+def data_in(values) -> str:
+    """The note of the first of the program's data that values are made of; "": they are made of none."""
+    atoms = terms.atoms_of(*(one.term for one in values if isinstance(one.term, (Poly, Cond))))
+    notes = [atom.note for atom in sorted(atoms) if atom.kind == "app"]
+    return next((note for note in notes if note.startswith(DATA)), "")
+
+
 def moved(value: Value, by: dict, shape) -> Value:
     """The value whose element is that of another place: by: {axis: a polynomial}."""
     if value.kind in ("other", "desc"):

@@ -1,0 +1,83 @@
+"""Kernels that are right only under what a hasty proof would take for granted."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def declared_elsewhere(index, out, n, V):
+    if n > 0:
+        tl.store(out + tl.load(index), 1.0)
+    tl.store(out + V - 1, 2.0)
+
+
+@triton.jit
+def declared_and_written(index, out, V):
+    tl.store(index, V + 5)
+    tl.store(out + tl.load(index), 1.0)
+
+
+@triton.jit
+def declared_bytes(index, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    to = tl.load(index + at, mask=at < n, other=0).to(tl.int32)
+    tl.store(out + to, 1.0, mask=at < n)
+
+
+@triton.jit
+def assumed_in_its_branch(out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if n <= 128:
+        tl.assume(n <= 128)
+        tl.store(out + at, 1.0, mask=at < n)
+
+
+@triton.jit
+def assumed_both_ways(out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if n > 5:
+        tl.assume(n >= 6)
+        tl.store(out + at, 1.0, mask=at < n)
+    else:
+        tl.assume(n < 6)
+        tl.store(out + at, 2.0, mask=at < n)
+
+
+@triton.jit
+def waits(flag, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    while tl.atomic_add(flag, 1) < n:
+        pass
+    tl.store(out + at, 1.0, mask=at < n)
+
+
+@triton.jit
+def reads_a_counter(x, n):
+    program = tl.program_id(0)
+    value = tl.load(x + (program + 1) % n)
+    tl.atomic_add(x + program, value)
+
+
+@triton.jit
+def without_a_sign(out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 1.0, mask=at < n.to(tl.int32, bitcast=True))
+
+
+@triton.jit
+def copy(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def under_a_flag(out, n, flag, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if flag:
+        tl.store(out + at, 1.0, mask=at < n)
+
+
+@triton.jit
+def sum_of_lengths(lengths, out, n, COUNT: tl.constexpr):
+    last = tl.sum(tl.load(lengths + tl.arange(0, COUNT))) - 1
+    tl.store(out + last, 1.0, mask=last < n)

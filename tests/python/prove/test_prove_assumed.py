@@ -1,0 +1,167 @@
+"""What follows from an assumption holds where the assumption does: on its path, in its launch."""
+
+from pathlib import Path
+
+import pytest
+import warm
+
+pytest.importorskip("z3")
+
+from triton_runner.verbs.prove import run
+
+KERNELS = str(Path(__file__).with_name("kernels_assumed.py"))
+B = {"BLOCK": 128}
+BLOCKS = "cdiv(n, BLOCK)"
+
+# kernel: (types, constants, grid, assumptions, what is answered)
+SAID = [
+    ("declared_elsewhere", "*i32, *fp32, i32, i32", {}, "1",
+     "index.numel == n, out.numel == V, index in 0..V", {"bounds": "refuted"}),
+    ("declared_and_written", "*i32, *fp32, i32", {}, "1",
+     "index.numel == 1, out.numel == V, index in 0..V", {"bounds": "unknown"}),
+    ("declared_bytes", "*u8, *fp32, i32", B, "1",
+     "index.numel == n, out.numel == 128, index in 0..200", {"bounds": "refuted"}),
+    ("declared_bytes", "*u8, *fp32, i32", B, "1",
+     "index.numel == n, out.numel == 200, index in 0..200", {"bounds": "proved"}),
+    ("assumed_in_its_branch", "*fp32, i32", B, BLOCKS, "out.numel == n", {"covered": "refuted"}),
+    ("assumed_in_its_branch", "*fp32, i32", B, BLOCKS, "out.numel == n, n < 99", {"covered": "proved"}),
+    ("assumed_both_ways", "*fp32, i32", B, BLOCKS, "out.numel == n", {"covered": "proved"}),
+    ("waits", "*i32, *fp32, i32", B, BLOCKS, "flag.numel == 1, out.numel == n",
+     {"bounds": "proved", "covered": "unknown", "ends": "unknown"}),
+    ("reads_a_counter", "*fp32, i32", {}, "n", "x.numel == n", {"bounds": "proved", "disjoint": "refuted"}),
+    ("reads_a_counter", "*fp32, i32", {}, "n", "x.numel == n, n == 1", {"disjoint": "proved"}),
+    ("without_a_sign", "*i8, u32", B, BLOCKS, "out.numel == n, n >= 0", {"covered": "unknown"}),
+    ("without_a_sign", "*i8, u32", B, BLOCKS, "out.numel == n, n < 2**31", {"covered": "proved"}),
+    ("under_a_flag", "*fp32, i32, i1", B, BLOCKS, "out.numel == n, flag == 1", {"covered": "proved"}),
+    ("under_a_flag", "*fp32, i32, i1", B, BLOCKS, "out.numel == n", {"covered": "refuted"}),
+    ("sum_of_lengths", "*i32, *fp32, i32", {"COUNT": 4}, "1", "lengths.numel == 4, out.numel == n, n > 0",
+     {"bounds": "unknown"}),
+]  # fmt: skip
+
+
+def proof(kernel, types, constants, grid, given):
+    how = {"signature": types, "constexprs": constants, "target": "cuda:80", "options": {}}
+    subject = run.of_kernel(f"{KERNELS}:{kernel}", kernel, how)
+    subject.assume((given,), grid)
+    subject.simplify()
+    return run.proof(subject)
+
+
+def verdicts(done) -> dict:
+    assert not done.contradictory
+    return {answer.property: answer.verdict for answer in done.answers}
+
+
+@pytest.mark.parametrize(("kernel", "types", "constants", "grid", "given", "expected"), SAID)
+def test_what_follows(kernel, types, constants, grid, given, expected):
+    found = verdicts(proof(kernel, types, constants, grid, given))
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "x.numel == out.numel, out.numel == n", "n == x.numel, n == out.numel", "x.numel == out.numel == n",
+        "x.shape == (out.shape[0],), out.shape == (n,)",
+        "x.shape == (n,), out.shape == (n,), x.stride == (1,)",
+        "out.numel == n, x.numel == n, n in 0..5000",
+    ],
+)  # fmt: skip
+def test_the_order_of_words_does_not_matter(given):
+    found = verdicts(proof("copy", "*fp32, *fp32, i32", B, BLOCKS, given))
+    assert set(found.values()) == {"proved", "nothing to prove"}, found
+
+
+def test_a_lower_bound_of_a_size():
+    found = verdicts(proof("copy", "*fp32, *fp32, i32", B, BLOCKS, "x.numel >= n, out.numel >= n"))
+    assert (found["bounds"], found["covered"]) == ("proved", "refuted")
+
+
+def test_two_sizes_of_one_tensor_contradict():
+    done = proof("copy", "*fp32, *fp32, i32", B, BLOCKS, "x.numel == n, x.numel == n + 5, out.numel == n")
+    assert done.contradictory and not done.answers
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("x.shape == (n,), x.stride == (1, 2)", "x has 1 dimensions"),
+        ("x.shape == (n, n), x.shape[3] == n", "x has 2 dimensions"),
+        ("n < cdiv(n, 0)", "a divisor is at least 1"),
+    ],
+)
+def test_words_that_do_not_fit(given, message):
+    words = ("-s", "*fp32, *fp32, i32", "-c", "BLOCK=64", "--given", given)
+    done = warm.invoke("prove", f"{KERNELS}:copy", *words)
+    assert done.exit_code == 2 and message in done.output + done.stderr
+
+
+PROGRAM = """
+import math, sys
+import torch, triton
+sys.path.insert(0, {folder!r})
+from kernels_assumed import copy
+import triton.language as tl
+
+@triton.jit
+def unmasked(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at))
+
+x = torch.zeros(1024)
+out = torch.empty_like(x)
+n = x.numel()
+{launch}
+"""
+
+
+def of_program(tmp_path, launch: str) -> list:
+    from triton_runner.verbs.prove import launches
+
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.format(folder=str(Path(KERNELS).parent), launch=launch))
+    watching = launches.Watching((), 16, "cuda:80")
+    assert watching.run(str(path)) == 0
+    for subject in watching.subjects:
+        subject.simplify()
+    return [run.proof(subject) for subject in watching.subjects]
+
+
+CHOICE = "kernel = {}\nkernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)"
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        CHOICE.format("copy if n % 128 else unmasked"), CHOICE.format("unmasked if not n % 128 else copy"),
+        CHOICE.format("copy if n & 127 else unmasked"), CHOICE.format("copy if (n / 128) % 1 else unmasked"),
+        CHOICE.format("unmasked if n & (n - 1) == 0 else copy"),
+        CHOICE.format("unmasked if n > 1023.5 and n < 1024.5 else copy"),
+        "copy[(math.ceil(n / 128),)](x, out, n, BLOCK=128)",
+        "copy[(int((n + 127) / 128),)](x, out, n, BLOCK=128)",
+        "copy[(triton.cdiv(len(x), 128),)](x, out, n, BLOCK=128)",
+        "copy[((n + 127) >> 7,)](x, out, n, BLOCK=128)",
+    ],
+)  # fmt: skip
+def test_a_right_program_is_not_refuted(tmp_path, launch):
+    (found,) = of_program(tmp_path, launch)
+    assert set(verdicts(found).values()) == {"proved", "nothing to prove"}, found.assumptions
+
+
+def test_a_grid_that_a_ceiling_decides_holds_for_all_sizes(tmp_path):
+    (found,) = of_program(tmp_path, "copy[(math.ceil(n / 128),)](x, out, n, BLOCK=128)")
+    assert not any("1024" in one.text for one in found.assumptions)
+    assert any("at most 2**31 - 1" in one.text for one in found.assumptions)
+
+
+def test_each_way_to_launch_a_kernel_is_looked_at(tmp_path):
+    right, wrong = (f"copy[({grid},)](x, out, n, BLOCK=128)" for grid in ("triton.cdiv(n, 128)", "n // 128"))
+    found = of_program(tmp_path, f"{right}\n{wrong}\n{right}")
+    assert [verdicts(one)["covered"] for one in found] == ["proved", "refuted"]
+
+
+def test_a_tensor_that_changed_in_place(tmp_path):
+    """The numbers of a shape are those of the tensor as it is now."""
+    launch = "x = torch.zeros(2, 512)\nx.shape\nx.t_()\nn = x.shape[0]"
+    (found,) = of_program(tmp_path, f"{launch}\ncopy[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)")
+    assert any(one.text == "n == x.shape[0]" for one in found.assumptions)
