@@ -1,4 +1,4 @@
-"""What is right for every size is never refuted, and what is wrong at one of them never proved."""
+"""Kernels that are right for every size are never refuted, and those wrong at one of them never proved."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""What is proved has no counter-example among launches drawn at random: sizes near blocks, strides that are
+"""A proof has no counter-example among launches drawn at random: sizes near blocks, strides that are
 larger than rows, sizes beyond 2**31 as ghosts."""
 
 import math

@@ -1,4 +1,4 @@
-"""What is assumed of a launch: its sizes, by the words of --given and by what a program's launches tell."""
+"""Collects the assumptions about a launch: its sizes, by the words of --given and by what a program's launches tell."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Assumption:
 
 
 class Names:
-    """What the words of an expression mean: numbers (parameters, constants, grid) and tensors by name."""
+    """The meanings of an expression's words: numbers (parameters, constants, grid) and tensors by name."""
 
     def __init__(self, numbers: dict, tensors: dict, grid: list | None = None):
         self.numbers, self.tensors, self.grid = numbers, tensors, grid

@@ -43,8 +43,8 @@ class Goal:
 
 @dataclasses.dataclass
 class Finding:
-    """Of one property: how many things were looked at, what was not proved and may be refuted, what cannot
-    be."""
+    """Counts for one property the questions that were asked, and keeps those that were not proved and may be
+    refuted, and those that cannot be."""
 
     property: str
     count: int = 0

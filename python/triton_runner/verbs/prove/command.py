@@ -59,7 +59,7 @@ def prove_command(names, most, given, properties, seconds, how, as_json, program
 
 
 class Asked:
-    """What the command was asked for."""
+    """The words of the command line."""
 
     def __init__(self, names, most, given, grid, properties, seconds, say):
         self.names, self.most, self.given, self.grid = names, most, given, grid

@@ -82,7 +82,7 @@ class Refuter:
         return conds
 
     def uncovered(self, model: dict) -> CounterExample | None:
-        """What nobody wrote is as it was, whatever that was."""
+        """Runs the launch with two fillings: an element that keeps both was not written."""
         left, launch = None, None
         for fill in (0x55, 0xAA):
             made = self.made(model, fill)

@@ -64,7 +64,7 @@ def _is_place(op, value) -> bool:
 
 
 def _bounds(value) -> list:
-    """What else decides a value of a loop or a branch: its bounds, its condition."""
+    """Returns what else decides a value of a loop or a branch: its bounds, its condition."""
     op = value.op if value.op is not None else value.block.parent
     if op is None or op.name not in CARRYING:
         return []

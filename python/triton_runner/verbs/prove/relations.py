@@ -84,7 +84,7 @@ def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dic
 
 
 def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) -> None:
-    """What a number of the launch is."""
+    """Adds what is known of a number of the launch."""
     if name in terms:
         text, term = f"{name} == {_spell(terms[name])}", terms[name]
     else:

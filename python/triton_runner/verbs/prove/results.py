@@ -31,7 +31,7 @@ class Assumed:
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """What stopped a proof, or what is wrong, and the line."""
+    """A reason why a proof stopped, or a fault, with its line."""
 
     text: str
     file: str = ""
@@ -65,7 +65,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """What is known of one kernel. contradictory: the assumptions that cannot hold together, with which
+    """The verdicts about one kernel. contradictory: the assumptions that cannot hold together, with which
     everything would be proved."""
 
     kernel: str
