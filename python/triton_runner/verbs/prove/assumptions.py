@@ -1,4 +1,4 @@
-"""Collects the assumptions about a launch: its sizes, by the words of --given and by what a program's launches tell."""
+"""Collects the assumptions about a launch: its sizes, by the words of --given and by what launches tell."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Reads a kernel's TTIR into what has to be proved: its accesses, divisions, loops, as terms over sizes, the
 program's number, the element of a tile and the iterations of loops.
 
-A value that the model does not follow is any value of its type, which only weakens what can be proved; an op that
-might write memory in a way that the model does not know is a problem, with which nothing about memory is
+A value that the model does not follow is any value of its type, which only weakens what can be proved; an op
+that might write memory in a way that the model does not know is a problem, with which nothing about memory is
 proved.
 """
 
