@@ -3,6 +3,7 @@ the reference gives; and the faults that follow."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import numpy
@@ -48,7 +49,7 @@ class Call:
         self.name, self.said, self.parts = name, said, parts
         self.wanted, self.wanted_parts = wanted, wanted_parts
         self.given, self.given_parts = given, given_parts
-        self.replayed, self.replayed_parts, self._spread = None, [], {}
+        self.replayed, self.replayed_parts, self._skeleton = None, [], []
 
     def is_well_formed(self) -> bool:
         """Whether a message of the answer's process has the form of a call."""
@@ -302,31 +303,65 @@ class Call:
         return len(self.skeleton()) + sum(map(len, new)) + constants
 
     def skeleton(self) -> list[tuple]:
-        """The steps without the numbers of tensors: what is done, and the numbers in it."""
-        found = []
-        for step in self.said["steps"]:
-            if step[0] == "op":
-                found.append((step[1], _numbers([step[3], step[4]])))
-            elif step[0] == "launch":
-                found.append((f"launch {step[1]}", _numbers([step[2], step[3]])))
-            elif step[0] == "view":
-                found.append(("view", _numbers(step[3:])))
-            elif step[0] == "seed":
-                found.append(("seed", [step[1]]))
+        """The steps: what is done, and the numbers and the names of tensors that it is done with."""
+        return self._skeleton
+
+    def follow(self, names: dict) -> None:
+        """Names its tensors by where they are from. names: by number, those of earlier calls, to which its own
+        are added."""
+        now = names | {number: f"input {i}" for i, number in enumerate(self.said["inputs"])}
+        made: list = []
+
+        def make(number):
+            if number is not None and number not in now:
+                now[number] = f"made {len(made)}"
+                made.append(number)
+
+        found = self._skeleton = []
+        for kind, *step in self.said["steps"]:
+            if kind == "op":
+                found.append((step[0], _words([step[2], step[3]], now)))
+                for number in step[4]:
+                    make(number)
+            elif kind == "launch":
+                found.append((f"launch {step[0]}", _words(step[1:], now)))
+            elif kind == "view":
+                found.append(("view", [*_words({"t": step[1]}, now), *_words(step[2:], now)]))
+                make(step[0])
+            elif kind == "bytes":
+                now[step[0]] = self._name_of(step[1])
+            elif kind == "item":
+                found.append((f"item {step[0]}", _words(step[2], now)))
+            else:
+                found.append(("seed", step))
         if self.said.get("result") is not None:
-            found.append(("result", _numbers(self.said["result"])))
-        return found
+            found.append(("result", _words(self.said["result"], now)))
+        names |= now | {number: f"kept {number}" for number in (*made, *self.said["inputs"])}
+
+    def _name_of(self, text: dict):
+        """What memory that no step has made is called: by its contents, or the few numbers in it."""
+        data = self.parts[self.said["seen_parts"] + text["part"]]
+        form = [text[name] for name in ("dtype", "shape", "strides", "offset")]
+        if len(data) <= _NUMBER:
+            return [*map(str, form), *(plain(one) for one in numpy.frombuffer(data, numpy_named(form[0])))]
+        return f"memory {hashlib.sha256(repr(form).encode() + data).hexdigest()}"
 
 
-def _numbers(value) -> list:
-    """The numbers and texts of a part of a step, but for those of tensors."""
+def _words(value, names: dict) -> list:
+    """The numbers and texts of a part of a step, with the names of tensors."""
     if isinstance(value, dict):
         if [*value] in (["t"], ["tensor"]):
-            return []
-        return [number for key in value for number in _numbers(value[key])]
+            (number,) = value.values()
+            name = names.get(number, "unknown")
+            return name if isinstance(name, list) else [_Name(name)]
+        return [word for key in value for word in _words(value[key], names)]
     if isinstance(value, list):
-        return [number for item in value for number in _numbers(item)]
+        return [word for item in value for word in _words(item, names)]
     return [value]
+
+
+class _Name(str):
+    """The name of a tensor in a step."""
 
 
 def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
@@ -372,6 +407,10 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
             told = f"{name} is given {len(now)} numbers for other inputs and not {len(before)}"
             return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
         for a, b in zip(before, now, strict=True):
+            if a != b and (isinstance(a, _Name) or isinstance(b, _Name)):
+                told = f"{name} is given another tensor for other inputs than before"
+                advice = "choose by values in kernels or with operators of torch"
+                return [Fault("not_judged", told, advice, "again")]
             if not _follows(a, b, pairs):
                 told = (
                     f"{name} is given the number {b!r}, which changes with the inputs and follows from none"

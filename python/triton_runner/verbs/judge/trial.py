@@ -52,6 +52,7 @@ class Trial:
         self.seed = -1  # until the answer has its process, whose memory is a copy of this one's
         self.faults: list[Fault] = []
         self.notes: list[str] = []
+        self._tensors: dict = {}  # of the answer, by number: what they are called
         self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
 
     def row(self) -> Row:
@@ -69,6 +70,11 @@ class Trial:
                     generated = self._generated()
             except _Stopped as stop:
                 self.faults.append(stop.fault)
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                told = f"its process sent steps that cannot be followed ({type(error).__name__}: {error})"
+                self.faults.append(
+                    Fault("not_judged", told[:300], "leave triton_runner's modules as they are")
+                )
         own = self._processes
         cost = Cost(*(round(one.seconds, 2) for one in own), self._options.seconds)
         if self._options.sandbox == "require" and not self.sandboxed:
@@ -213,6 +219,8 @@ class Trial:
                     raise _Stopped(call.trap(self._answer))
             raise _Stopped(raised)
         call.replayed, call.replayed_parts = self._replay(call, seed, checked=True, spoiled=not is_generated)
+        if call.replayed["say"] == "replayed":
+            call.follow(self._tensors)
         rule = dataclasses.replace(self._rule, is_tf32=call.is_tf32())
         if call.needs_spread(rule):
             seeds = [1, 2, 3]
