@@ -288,8 +288,12 @@ class Call:
         return [plain(number) for one in arrays for number in one]
 
     def is_like(self, other: Call) -> bool:
-        """Whether another call did the same steps, numbers aside."""
-        return [name for name, _ in self.skeleton()] == [name for name, _ in other.skeleton()]
+        """Whether another call did the same steps with the same tensors, numbers aside."""
+        mine, theirs = (
+            [(name, [word for word in words if isinstance(word, _Name)]) for name, words in call.skeleton()]
+            for call in (self, other)
+        )
+        return mine == theirs
 
     def novelty(self, other: Call) -> int:
         """How many numbers are in its steps and its kernels that another call did not have."""

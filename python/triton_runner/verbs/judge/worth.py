@@ -84,8 +84,8 @@ def kind(array, before, where, inputs: list, numbers: list) -> str:
         same = [one[where] for one in inputs if one.shape == array.shape]
         found = {likeness(array[where], one) for one in same}
         found |= {likeness(array, one) for one in inputs}
-        if "copied" not in found and _is_sum_of(array, inputs):
-            found.add("scaled")
+    if not found - {None} and _is_sum_of(array, inputs):
+        found.add("scaled")
     return "copied" if "copied" in found else "scaled" if "scaled" in found else "computed"
 
 
