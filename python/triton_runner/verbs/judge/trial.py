@@ -141,8 +141,11 @@ class Trial:
             self.notes.append("the answer ran without a sandbox: this machine gives none")
             if self._options.sandbox == "require":
                 raise _Stopped(Fault("not_judged", "no sandbox", "leave --sandbox require out"))
-        with open(self._answer) as file:
-            source = file.read()
+        try:
+            with open(self._answer, encoding="utf-8") as file:
+                source = file.read()
+        except UnicodeDecodeError as error:
+            raise _Stopped(Fault("error", f"it is no text in UTF-8: {error}", "write Python's text")) from error
         self._child_tell({"source": source, "seed": self._seed_of("setup"), **text["task"]}, parts)
         ready, _ = self._of_answer()
         if ready.get("say") != "ready":
