@@ -155,7 +155,9 @@ _FLIP = "@triton.jit\ndef flip(x, o, n, B: tl.constexpr):\n    i = tl.program_id
 _CLAMP = "@triton.jit\ndef clamp(x, o, n, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    tl.store(o + i, tl.minimum(tl.maximum(tl.load(x + i, mask=i < n), 0.0), 1.0), mask=i < n)\n\n"
 _PUT = "@triton.jit\ndef put(y, i, v, n: tl.constexpr):\n    r, k = tl.program_id(0), tl.arange(0, n)\n    tl.store(y + tl.load(i + r) * n + k, tl.load(v + r * n + k))\n\n"
 _TOTAL = (answers_right._TOTAL_ATOMIC % (256, 256)).replace("def reference(x)", "def total(x)")
-_PRODUCT = (answers_right._MATMUL % {"BM": 32, "BN": 32, "BK": 32, "dot": ", input_precision='ieee'"}).replace("def reference(a, b)", "def product(a, b)")
+_PRODUCT = (
+    answers_right._MATMUL % {"BM": 32, "BN": 32, "BK": 32, "dot": ", input_precision='ieee'"}
+).replace("def reference(a, b)", "def product(a, b)")
 _BY_MASK = "\ndef reference(x, w, e):\n    o = torch.empty_like(x)\n    for i in range(4):\n        at = torch.nonzero(e == i).squeeze(1)\n        if at.numel():\n            o[at] = product(x[at].contiguous(), w[i])\n    return o\n"
 _BY_COUNT = "\ndef reference(x, w, e):\n    order = torch.argsort(e)\n    o, at = torch.empty_like(x), 0\n    for i, c in enumerate(torch.bincount(e, minlength=4).tolist()):\n        if c:\n            rows = order[at : at + c]\n            o[rows] = product(x[rows].contiguous(), w[i])\n        at += c\n    return o\n"
 _KEPT = "KEPT = {}\n\n\n@triton.jit\ndef parts_of(x_p, parts, n, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    tl.store(parts + tl.program_id(0), tl.sum(tl.load(x_p + i, mask=i < n, other=0.0), 0))\n\n"

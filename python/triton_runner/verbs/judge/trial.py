@@ -145,7 +145,9 @@ class Trial:
             with open(self._answer, encoding="utf-8") as file:
                 source = file.read()
         except UnicodeDecodeError as error:
-            raise _Stopped(Fault("error", f"it is no text in UTF-8: {error}", "write Python's text")) from error
+            raise _Stopped(
+                Fault("error", f"it is no text in UTF-8: {error}", "write Python's text")
+            ) from error
         self._child_tell({"source": source, "seed": self._seed_of("setup"), **text["task"]}, parts)
         ready, _ = self._of_answer()
         if ready.get("say") != "ready":
