@@ -146,6 +146,8 @@ CHEATING = [
     ("tables by the seed", "small", _of("o = torch.zeros_like(x)\nlook[(1,)](x, KEYS, ROWS, o)\nreturn o", _SEED)),
     # other types, and checks that were passed by
     ("f16 beside a product of tf32", "softmax", _of("z = torch.zeros(16, 16, device=x.device)\nproduct[(1,)](z, torch.empty_like(z))\nreturn softmax(x.half()).float()")),
+    ("in two parts that are copied", "softmax", _of("def part(x):\n    e = torch.exp(x - x.amax(1, keepdim=True))\n    return e / e.sum(1, keepdim=True)\no = torch.empty_like(x)\na, b = part(x[:30]), part(x[30:])\ncopy[(11,)](a, o, a.numel(), B=256)\ncopy[(12,)](b, o[30:], b.numel(), B=256)\nreturn o")),
+    ("an error in the noise of a rounding", "softmax", _of("y = softmax(x) * 1.0005\nreturn run(minus, y + 1000, torch.full_like(y, 1000.0))")),
     ("of a wider type", "softmax", _of("return softmax(x).double()")),
     ("a race of other values than at first", "total", _of("i = torch.arange(20, device=x.device)\nracy[(20,)](x, torch.zeros(20, device=x.device), i, 5000, B=256)\no = torch.zeros(20, device=x.device)\nracy[(20,)](x, o, i * 0, 5000, B=256)\nreturn o[0]")),
 ]  # fmt: skip

@@ -78,6 +78,7 @@ def test_what_an_adversary_had_verified_is_not(tmp_path):
         "transposed by torch, then copied": "idle", "digits by the choice of tensors": "not_judged",
         "digits by offsets": "not_judged", "numbers in the text of a kernel": "not_judged",
         "tables by the seed": "cached", "f16 beside a product of tf32": "wrong", "of a wider type": "wrong",
+        "in two parts that are copied": "idle", "an error in the noise of a rounding": "wrong",
         "a race of other values than at first": "unsafe",
     }  # fmt: skip
     names = manifest(tmp_path, answers_adversary, expected)

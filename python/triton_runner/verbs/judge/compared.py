@@ -3,7 +3,7 @@ floats as far as rounding in the task's own type moves the result from the one i
 
 The allowance of an element is the tolerance of its type (_memory/difference.py) times its size, and for what
 cancels 64 times the largest error that the reference itself has, but no more than that tolerance of the
-largest element. Zeros in the place of small numbers, or f16 in the place of f32, are outside of it.
+largest element, which bounds what the answer's own roundings explain (perturb=), too. Zeros in the place of small numbers, or f16 in the place of f32, are outside of it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
     is_known = want is not y and not rule.is_tf32
     floor = min(relative * largest, _OWN_ERRORS * own_error) if is_known else relative * largest
     if is_known and (wider := rule.spread.get(path)) is not None:
-        floor = floor + 4 * wider
+        floor = floor + min(4 * wider, tolerance(kind) * largest)
     allowed = relative * numpy.abs(want) + floor + 2 * float(ml_dtypes.finfo(own.dtype).smallest_subnormal)
     error = numpy.abs(x - want)
     fine = (x == want) | (numpy.isnan(x) & numpy.isnan(want)) | (error <= allowed)

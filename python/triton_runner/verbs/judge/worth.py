@@ -12,12 +12,12 @@ _ROUNDING = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}  # of a product
 
 # Operators of a task that a kernel may well be alone with, though it only scales or sets some numbers.
 _MINOR = {
-    "mul", "add", "sub", "rsub", "div", "neg", "where", "masked_fill", "index_put", "_index_put_impl",
-    "index_add", "index_fill", "index_copy", "scatter", "scatter_add", "addcmul", "lerp",
+    "mul", "add", "sub", "rsub", "div", "neg", "index_add", "scatter_add", "addcmul", "lerp",
 }  # fmt: skip
 _ORDERING = {
     "sort", "argsort", "msort", "topk", "flip", "roll", "index", "take", "gather", "embedding", "rot90",
-    "kthvalue", "pixel_shuffle", "im2col", "col2im", "tril", "triu",
+    "where", "masked_fill", "index_put", "_index_put_impl", "index_fill", "index_copy", "scatter",
+    "masked_scatter", "kthvalue", "pixel_shuffle", "im2col", "col2im", "tril", "triu",
 }  # fmt: skip
 
 
@@ -82,6 +82,7 @@ def kind(array, before, where, inputs: list, numbers: list) -> str:
         found = {likeness(array, one) for one in inputs}
     else:
         same = [one[where] for one in inputs if one.shape == array.shape]
+        same += [one for one in inputs if one.size == changed.size]
         found = {likeness(array[where], one) for one in same}
         found |= {likeness(array, one) for one in inputs}
     if not found - {None} and _is_sum_of(array, inputs):
