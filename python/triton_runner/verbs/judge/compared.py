@@ -3,7 +3,8 @@ floats as far as rounding in the task's own type moves the result from the one i
 
 The allowance of an element is the tolerance of its type (_memory/difference.py) times its size, and for what
 cancels 64 times the largest error that the reference itself has, but no more than that tolerance of the
-largest element, which bounds what the answer's own roundings explain (perturb=), too. Zeros in the place of small numbers, or f16 in the place of f32, are outside of it.
+largest element, which bounds what the answer's own roundings explain (perturb=), too. Zeros in
+the place of small numbers, or f16 in the place of f32, are outside of it.
 """
 
 from __future__ import annotations

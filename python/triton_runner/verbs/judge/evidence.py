@@ -98,8 +98,8 @@ class Call:
         return "\n".join(str(it.get("text")) for it in self.said["kernels"])
 
     def is_tf32(self) -> bool:
-        """Whether a product of its kernels rounds f32 operands to tf32, as the task has products and no kernel
-        has a narrower type."""
+        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products and no
+        kernel has a narrower type."""
         wanted = [name for name, _ in self.wanted["operators"]]
         has_products = not wanted or any(_PRODUCT.search(name) for name in wanted)
         return has_products and not self._narrows() and bool(_TF32.search(self._texts()))
@@ -311,8 +311,8 @@ class Call:
         return self._skeleton
 
     def follow(self, names: dict) -> None:
-        """Names its tensors by where they are from. names: by number, those of earlier calls, to which its own
-        are added."""
+        """Names its tensors by where they are from. names: by number, those of earlier calls, to which its
+        own are added."""
         now = names | {number: f"input {i}" for i, number in enumerate(self.said["inputs"])}
         made: list = []
 

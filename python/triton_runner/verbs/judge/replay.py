@@ -39,8 +39,8 @@ class Refused(Exception):
 @dataclasses.dataclass
 class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
-    something else in their results (1 and 2: what), those of the numbers `of` or all; checked: launches run under checks; perturb: a
-    seed; strict: numbers that Python read are the same."""
+    something else in their results (1 and 2: what), those of the numbers `of` or all; checked: launches run
+    under checks; perturb: a seed; strict: numbers that Python read are the same."""
 
     fill: int | None = None
     spoil: int = 0

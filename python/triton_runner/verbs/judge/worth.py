@@ -71,8 +71,8 @@ def likeness(array: numpy.ndarray, source: numpy.ndarray, type_: str = "") -> st
 
 
 def kind(array, before, where, inputs: list, numbers: list) -> str:
-    """What a launch does to an array, of which `where` has changed: "set" (to one number), "copied", "scaled",
-    or "computed". inputs: arrays that it may read, as they were; numbers: those that it is passed."""
+    """Tells what a launch does to an array, of which `where` has changed: "set" (to one number), "copied",
+    "scaled", or "computed". inputs: arrays that it may read, as they were; numbers: what it is passed."""
     changed = array[where].astype(numpy.float64)
     if changed.size > 1 and (changed == changed[0]).all():
         return "set"
