@@ -343,7 +343,7 @@ class Call:
         names |= now | {number: f"kept {number}" for number in (*made, *self.said["inputs"])}
 
     def _name_of(self, text: dict):
-        """What memory that no step has made is called: by its contents, or the few numbers in it."""
+        """Names memory that no step has made by its contents, or by the few numbers in it."""
         data = self.parts[self.said["seen_parts"] + text["part"]]
         form = [text[name] for name in ("dtype", "shape", "strides", "offset")]
         if len(data) <= _NUMBER:
