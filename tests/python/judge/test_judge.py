@@ -11,6 +11,7 @@ import warm
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "judge"))
+import answers_adversary
 import answers_cheating
 import answers_planted
 import answers_right
@@ -67,6 +68,44 @@ def test_right_answers_are_verified(tmp_path):
     told = {name: (row["verdict"], row["why"]) for name, row in zip(names, rows, strict=True)}
     assert {verdict for verdict, _ in told.values()} == {"verified"}, told
     assert all(row["generated"] for row in rows)
+
+
+def test_what_an_adversary_had_verified_is_not(tmp_path):
+    expected = {
+        "torch's parts, doubled": "idle", "torch's parts less noise": "idle",
+        "copied beside a kernel without use": "idle", "one row by a kernel": "idle",
+        "one of two results by a kernel": "idle", "one number by item": "idle",
+        "transposed by torch, then copied": "idle", "digits by the choice of tensors": "not_judged",
+        "digits by offsets": "not_judged", "numbers in the text of a kernel": "not_judged",
+        "tables by the seed": "cached", "f16 beside a product of tf32": "wrong", "of a wider type": "wrong",
+        "in two parts that are copied": "idle", "an error in the noise of a rounding": "wrong",
+        "a race of other values than at first": "unsafe",
+    }  # fmt: skip
+    names = manifest(tmp_path, answers_adversary, expected)
+    rows = judged(tmp_path, "--seconds", "8", "--no-generated")
+    assert {name: row["verdict"] for name, row in zip(names, rows, strict=True)} == expected
+
+
+def test_right_answers_that_move_or_choose_are_verified(tmp_path):
+    names = manifest(tmp_path, answers_adversary, {name for name, _, _ in answers_adversary.RIGHT})
+    rows = judged(tmp_path, "--no-generated")
+    told = {name: (row["verdict"], row["why"]) for name, row in zip(names, rows, strict=True)}
+    assert {verdict for verdict, _ in told.values()} == {"verified"}, told
+
+
+def test_what_is_no_answer_is_told_with_its_line(tmp_path):
+    (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
+    for name, text, message in (
+        ("syntax.py", b"import torch\nx = (\n", "syntax.py:2: SyntaxError: '(' was never closed"),
+        ("bytes.py", b"\xff\xfe", "it is no text in UTF-8"),
+        ("names.py", b"x = 1\n", "error: NameError: the answer defines no reference()"),
+    ):
+        (tmp_path / name).write_bytes(text)
+        done = warm.cli("judge", "--no-generated", "task.py", name, cwd=tmp_path)
+        assert done.returncode == 8 and message in done.stdout, done.stdout
+    (tmp_path / "none").write_text("# no line\n")
+    done = warm.cli("judge", "--manifest", "none", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2 and "none names no task and answer" in done.stderr
 
 
 def test_planted_faults_have_their_line_and_advice(tmp_path):

@@ -132,9 +132,13 @@ def _cpu_seconds() -> float:
 
 def _told(error: BaseException) -> dict:
     """The error of an answer, with its line."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == FILE]
+    file = os.path.realpath(FILE)  # in the scratch folder, where this process is
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    message = str(error)
+    if isinstance(error, SyntaxError):
+        frames.append((error.filename, error.lineno))
+        message = error.msg
+    lines = [line for name, line in frames if name and os.path.realpath(name) == file]
     failure = failure_of(error)
     line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
-    message = str(error) or ""
     return {"error": type(error).__name__, "message": message[:2000], "line": line or 0}

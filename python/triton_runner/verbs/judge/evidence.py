@@ -3,13 +3,14 @@ the reference gives; and the faults that follow."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import numpy
 
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
-from triton_runner.verbs.judge import compared
+from triton_runner.verbs.judge import compared, worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 
@@ -26,8 +27,11 @@ _KINDS = {
     "overflow": "overflow",
 }  # fmt: skip
 _TF32 = re.compile(r"tt\.dot\b[^\n]*inputPrecision = tf32\b[^\n]*: tensor<[\dx]+xf32")
+_PRODUCT = re.compile(r"mm|dot|mv$|conv|linear|attention|cdist|lstm|gru|rnn")
 _NARROW = re.compile(r"\b(f16|bf16|f8\w+)\b")
+_CONSTANT = re.compile(r"(?<![\w%#.])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 _IN_KERNELS = "compute in kernels, not in Python or NumPy"
+_MOST_SUMMED = 64
 _NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
@@ -45,7 +49,7 @@ class Call:
         self.name, self.said, self.parts = name, said, parts
         self.wanted, self.wanted_parts = wanted, wanted_parts
         self.given, self.given_parts = given, given_parts
-        self.replayed, self.replayed_parts, self._spread = None, [], {}
+        self.replayed, self.replayed_parts, self._skeleton = None, [], []
 
     def is_well_formed(self) -> bool:
         """Whether a message of the answer's process has the form of a call."""
@@ -94,8 +98,11 @@ class Call:
         return "\n".join(str(it.get("text")) for it in self.said["kernels"])
 
     def is_tf32(self) -> bool:
-        """Whether a product of its kernels rounds f32 operands to tf32."""
-        return bool(_TF32.search(self._texts()))
+        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products and no
+        kernel has a narrower type."""
+        wanted = [name for name, _ in self.wanted["operators"]]
+        has_products = not wanted or any(_PRODUCT.search(name) for name in wanted)
+        return has_products and not self._narrows() and bool(_TF32.search(self._texts()))
 
     def needs_spread(self, rule) -> bool:
         """Whether rounding may explain what differs: no kernel computes in a narrower type."""
@@ -139,7 +146,10 @@ class Call:
 
     def notes(self) -> list[str]:
         """What is no fault and may be of interest."""
-        found = []
+        found = [
+            f"launches of {name} differ in too many ways: not all of them were checked"
+            for name in (self.replayed or {}).get("unchecked", [])
+        ]
         for one in (self.replayed or {}).get("findings", []):
             if one["severity"] == "warning":
                 why = f": {one['why']}" if one.get("why") else ""
@@ -211,31 +221,57 @@ class Call:
         if not any(step[0] == "launch" for step in self.said["steps"]):
             told = "it gives the right result and launches no kernel"
             return [self._fault("no_kernel", told, "compute the result in a Triton kernel")]
-        spoiled = [self.replayed.get(f"spoiled {number}", 0) for number in (1, 2)]
-        if 0 in spoiled:
+        if "spoiled 1" not in self.replayed:
             return []  # of a call that was not looked at so
-        results = [self._of_broker(f"spoiled {number}") for number in (1, 2)]
-        others = [one for one in results if one is not None]
-        if len(others) == 2 and all(
-            compared.compare(one, self.own, self.exact, rule) is None for one in others
-        ):
-            told = "its result is right whatever its kernels leave in their results"
-            return [self._fault("idle", told, "return what the kernels compute")]
+        why = self._why_idle(rule)
+        return [self._fault("idle", why[:300], "compute the result in the kernels")] if why else []
+
+    def _is_right_without(self, way: str, rule) -> bool:
+        """Whether the result stays right when launches leave something else, in two ways."""
+        results = [self._of_broker(f"{way} {number}") for number in (1, 2)]
+        return all(
+            one is not None and compared.compare(one, self.own, self.exact, rule) is None for one in results
+        )
+
+    def _why_idle(self, rule) -> str | None:
+        """Why the kernels do not count: torch does what the task is about."""
+        if self._is_right_without("spoiled", rule):
+            return "its result is right whatever its kernels leave in their results"
         theirs = [
-            [step[1].removeprefix("aten::").rstrip("_"), None]
+            step[1].removeprefix("aten::").rstrip("_")
             for step in self.said["steps"]
-            if step[0] == "op"
+            if step[0] == "op" and not is_move(step[1].removeprefix("aten::"))
         ]
-        theirs = [name for name, _ in theirs if not is_move(name)]
         wanted = [name for name, _ in self.wanted["operators"]]
-        copies = self.replayed["copies"]
-        if wanted and copies and all(copies):
-            told = "its kernels only copy what torch has computed"
-            return [self._fault("idle", told, "compute the result in the kernels")]
-        if wanted and all(theirs.count(name) >= wanted.count(name) for name in wanted):
-            told = f"torch computes all of the task in it: {', '.join(dict.fromkeys(wanted))}"
-            return [self._fault("idle", told[:300], "compute the result in the kernels")]
-        return []
+        kinds = {kind for kind in self.replayed["kinds"] if kind != "nothing"}
+        if not wanted and self.replayed["moved"] and kinds == {"copied"}:
+            return "its kernels only copy what torch has moved"
+        if not wanted or not theirs:
+            return None
+        missing = worth.missing(wanted, theirs)
+        is_more = not worth.is_minor(missing)
+        if kinds == {"copied"} and not worth.is_ordering(missing):
+            return "its kernels only copy what torch has computed"
+        if is_more and "computed" not in kinds:
+            return "its kernels only copy, scale or set what torch has computed"
+        if is_more and self._is_right_without("without", rule):
+            return "those of its kernels that compute something do not matter for the result"
+        exact, near = self.replayed["torch"]
+        if (exact > 0.9 and not worth.is_ordering(missing)) or (is_more and near > 0.9):
+            return "torch has computed the result without its kernels"
+        if is_more and self._share() < 0.1:
+            return "kernels compute less than a tenth of the elements of its result, and torch the others"
+        if all(theirs.count(name) >= wanted.count(name) for name in wanted):
+            return f"torch computes all of the task in it: {', '.join(dict.fromkeys(wanted))}"
+        return None
+
+    def _share(self) -> float:
+        """Which part of the result's elements changes with what launches leave."""
+        sizes = [one.size for one in self.result.values() if isinstance(one, numpy.ndarray)]
+        others = [self._of_broker(f"spoiled {number}") for number in (1, 2)]
+        if any(one is None or not compared.has_form(one, self.own) for one in others) or not sum(sizes):
+            return 1.0
+        return max(compared.differing(self.result, one) for one in others) / sum(sizes)
 
     # --- what a trial compares between calls
 
@@ -252,35 +288,84 @@ class Call:
         return [plain(number) for one in arrays for number in one]
 
     def is_like(self, other: Call) -> bool:
-        """Whether another call did the same steps, numbers aside."""
-        return [name for name, _ in self.skeleton()] == [name for name, _ in other.skeleton()]
+        """Whether another call did the same steps with the same tensors, numbers aside."""
+        mine, theirs = (
+            [(name, [word for word in words if isinstance(word, _Name)]) for name, words in call.skeleton()]
+            for call in (self, other)
+        )
+        return mine == theirs
+
+    def novelty(self, other: Call) -> int:
+        """How many numbers are in its steps and its kernels that another call did not have."""
+        known = {repr(one) for one in other.skeleton()}
+        new = [numbers for name, numbers in self.skeleton() if repr((name, numbers)) not in known]
+        before = {str(it.get("text")) for it in other.said["kernels"]}
+        lines = {line for text in before for line in text.splitlines()}
+        texts = [str(it.get("text")) for it in self.said["kernels"] if str(it.get("text")) not in before]
+        more = [line for text in texts for line in text.splitlines() if line not in lines]
+        constants = sum(len(_CONSTANT.findall(line.split(" loc(")[0])) for line in more)
+        return len(self.skeleton()) + sum(map(len, new)) + constants
 
     def skeleton(self) -> list[tuple]:
-        """The steps without the numbers of tensors: what is done, and the numbers in it."""
-        found = []
-        for step in self.said["steps"]:
-            if step[0] == "op":
-                found.append((step[1], _numbers([step[3], step[4]])))
-            elif step[0] == "launch":
-                found.append((f"launch {step[1]}", _numbers([step[2], step[3]])))
-            elif step[0] == "view":
-                found.append(("view", _numbers(step[3:])))
-            elif step[0] == "seed":
-                found.append(("seed", [step[1]]))
+        """The steps: what is done, and the numbers and the names of tensors that it is done with."""
+        return self._skeleton
+
+    def follow(self, names: dict) -> None:
+        """Names its tensors by where they are from. names: by number, those of earlier calls, to which its
+        own are added."""
+        now = names | {number: f"input {i}" for i, number in enumerate(self.said["inputs"])}
+        made: list = []
+
+        def make(number):
+            if number is not None and number not in now:
+                now[number] = f"made {len(made)}"
+                made.append(number)
+
+        found = self._skeleton = []
+        for kind, *step in self.said["steps"]:
+            if kind == "op":
+                found.append((step[0], _words([step[2], step[3]], now)))
+                for number in step[4]:
+                    make(number)
+            elif kind == "launch":
+                found.append((f"launch {step[0]}", _words(step[1:], now)))
+            elif kind == "view":
+                found.append(("view", [*_words({"t": step[1]}, now), *_words(step[2:], now)]))
+                make(step[0])
+            elif kind == "bytes":
+                now[step[0]] = self._name_of(step[1])
+            elif kind == "item":
+                found.append((f"item {step[0]}", _words(step[2], now)))
+            else:
+                found.append(("seed", step))
         if self.said.get("result") is not None:
-            found.append(("result", _numbers(self.said["result"])))
-        return found
+            found.append(("result", _words(self.said["result"], now)))
+        names |= now | {number: f"kept {number}" for number in (*made, *self.said["inputs"])}
+
+    def _name_of(self, text: dict):
+        """Names memory that no step has made by its contents, or by the few numbers in it."""
+        data = self.parts[self.said["seen_parts"] + text["part"]]
+        form = [text[name] for name in ("dtype", "shape", "strides", "offset")]
+        if len(data) <= _NUMBER:
+            return [*map(str, form), *(plain(one) for one in numpy.frombuffer(data, numpy_named(form[0])))]
+        return f"memory {hashlib.sha256(repr(form).encode() + data).hexdigest()}"
 
 
-def _numbers(value) -> list:
-    """The numbers and texts of a part of a step, but for those of tensors."""
+def _words(value, names: dict) -> list:
+    """The numbers and texts of a part of a step, with the names of tensors."""
     if isinstance(value, dict):
         if [*value] in (["t"], ["tensor"]):
-            return []
-        return [number for key in value for number in _numbers(value[key])]
+            (number,) = value.values()
+            name = names.get(number, "unknown")
+            return name if isinstance(name, list) else [_Name(name)]
+        return [word for key in value for word in _words(value[key], names)]
     if isinstance(value, list):
-        return [number for item in value for number in _numbers(item)]
+        return [word for item in value for word in _words(item, names)]
     return [value]
+
+
+class _Name(str):
+    """The name of a tensor in a step."""
 
 
 def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
@@ -316,7 +401,7 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
     x, y = own.skeleton(), again.skeleton()
     size = sum(one.nbytes for one in again.own.values() if hasattr(one, "nbytes"))
     if not own.is_like(again):
-        if not is_last or (again.replayed["items"] and len(y) * 16 <= size):
+        if not is_last or (again.replayed["items"] and _NUMBER * again.novelty(own) <= size):
             return []  # such steps are too few to carry the result
         told = "what it does depends on the values of its inputs in a way that was not followed"
         return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
@@ -326,6 +411,10 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
             told = f"{name} is given {len(now)} numbers for other inputs and not {len(before)}"
             return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
         for a, b in zip(before, now, strict=True):
+            if a != b and (isinstance(a, _Name) or isinstance(b, _Name)):
+                told = f"{name} is given another tensor for other inputs than before"
+                advice = "choose by values in kernels or with operators of torch"
+                return [Fault("not_judged", told, advice, "again")]
             if not _follows(a, b, pairs):
                 told = (
                     f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
@@ -341,8 +430,20 @@ def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
     return []
 
 
+def _is_sum(a, b, pairs) -> bool:
+    """Whether two integers are sums of the same integers that were read one after the other."""
+    numbers = [pair for pair in pairs if all(type(one) is int for one in pair)][:_MOST_SUMMED]
+    if type(a) is not int or type(b) is not int:
+        return False
+    sums = [(0, 0)]
+    for x, y in numbers:
+        sums.append((sums[-1][0] + x, sums[-1][1] + y))
+    return any((a, b) == (q[0] - p[0], q[1] - p[1]) for p in sums for q in sums)
+
+
 def _follows(a, b, pairs) -> bool:
-    """Whether two numbers follow in one way from what was read in the two calls: equal, or in proportion."""
+    """Whether two numbers follow in one way from what was read in the two calls: equal, in proportion, or
+    sums of integers."""
     if a == b or (a != a and b != b):
         return True
     for x, y in pairs:
@@ -353,6 +454,10 @@ def _follows(a, b, pairs) -> bool:
         near = lambda p, q: abs(p - q) <= 1e-6 * max(abs(p), abs(q))  # noqa: E731
         if x and y and (near(a / x, b / y) or near(a * x, b * y)):
             return True
-        if isinstance(b, int) and any(-(-x // n) == a and -(-y // n) == b for n in (2**k for k in range(14))):
+        if (
+            isinstance(b, int)
+            and isinstance(a, int)
+            and any(-(-x // n) == a and -(-y // n) == b for n in (2**k for k in range(14)))
+        ):
             return True
-    return False
+    return _is_sum(a, b, pairs)

@@ -11,6 +11,8 @@ launches with the text of their kernel, and memory that came from elsewhere.
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -22,6 +24,7 @@ from triton_runner._memory.arguments import is_descriptor
 from triton_runner.verbs.judge import wire
 
 _MOST = 200_000  # steps of a call
+_MOST_READ = 256  # numbers that one tolist() reads
 
 
 class Known:
@@ -178,17 +181,33 @@ class Recorder(TorchDispatchMode):
 
     def recording(self):
         """A context manager: operators and launches inside are recorded."""
-        import contextlib
-
         stack = contextlib.ExitStack()
         stack.enter_context(observing(self.launch))
         stack.enter_context(_seeds(self))
+        stack.enter_context(_lists())
         stack.enter_context(self)
         return stack
 
 
 def _is_plain(value) -> bool:
     return isinstance(value, (bool, int, float, str))
+
+
+@contextlib.contextmanager
+def _lists():
+    """Inside, tolist() of a short tensor reads each number by .item(), which is a step."""
+    own = torch.Tensor.tolist
+
+    def tolist(self):
+        if self.numel() > _MOST_READ:
+            return own(self)
+        return self.item() if not self.dim() else [one.tolist() for one in self.unbind()]
+
+    torch.Tensor.tolist = tolist
+    try:
+        yield
+    finally:
+        torch.Tensor.tolist = own
 
 
 class _seeds:

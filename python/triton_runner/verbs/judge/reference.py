@@ -4,8 +4,10 @@ the task does and once in f64. It never sees the answer."""
 from __future__ import annotations
 
 import copy
+import random
 import traceback
 
+import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -133,6 +135,7 @@ class Reference:
     def inputs(self, name: str, seed: int) -> tuple[dict, list]:
         """The inputs of that name: own, again (the same call with others), or one of WAYS and SIZES."""
         torch.manual_seed(seed)
+        random.seed(seed), numpy.random.seed(seed % 2**32)  # tasks use these, too
         given = self._task.inputs()
         if name in ("again", "third") and _same(given, self._inputs.get("own")):
             given = _mapped(given, _shuffled)

@@ -19,12 +19,16 @@ from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.judge import Judging
-from triton_runner._memory.arguments import Arguments
-from triton_runner.verbs.judge import sandbox, wire
+from triton_runner._memory.arguments import Arguments, is_descriptor
+from triton_runner.verbs.judge import sandbox, wire, worth
+from triton_runner.verbs.judge.reference import is_move
 
 CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
-_MOST_CHECKED = 40  # launches of a call that differ
+_MOST_HASHED = 1 << 20  # bytes of an argument with integers
+_MOST_CHECKED = 40  # launches of a kernel that differ
 _EMPTY = re.compile(r"aten::(new_)?empty(_like|_strided|_permuted)?$|aten::resize_?$")
+# Operators whose results have sizes that depend on values.
+_SIZES = re.compile(r"aten::(nonzero|masked_select|_?unique\w*|repeat_interleave|index|argwhere|bincount)$")
 _REFUSED = re.compile(r"from_file|set_data|_pin_memory|record_stream|_cuda|_mkldnn_to")
 
 
@@ -35,11 +39,12 @@ class Refused(Exception):
 @dataclasses.dataclass
 class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
-    something else in their results (1 and 2: what); checked: launches run under checks; perturb: a
-    seed; strict: numbers that Python read are the same."""
+    something else in their results (1 and 2: what), those of the numbers `of` or all; checked: launches run
+    under checks; perturb: a seed; strict: numbers that Python read are the same."""
 
     fill: int | None = None
     spoil: int = 0
+    of: frozenset | None = None
     checked: bool = False
     perturb: int | None = None
     strict: bool = False
@@ -92,7 +97,11 @@ class Replay:
         self._asked, self._values = asked, values  # of all calls so far
         self.inputs: list = []
         self.seen = seen  # launches that were checked: by what makes them different
-        self.findings, self.copies, self.items, self.trap = [], [], [], None
+        self.findings, self.kinds, self.items, self.trap = [], [], [], None
+        self.unchecked: set[str] = set()
+        self.torch = worth.Torch()
+        self._launches = 0
+        self._read: dict = {}  # numbers that Python read, by what they were then
         self._written: set = set()
 
     def run(self) -> Replay:
@@ -125,7 +134,16 @@ class Replay:
             return self._values[of]
         if kind == "list":
             return [self.result(item) for item in of]
-        return {k: self.result(v) for k, v in of} if kind == "dict" else of
+        return {k: self.result(v) for k, v in of} if kind == "dict" else self._number(of)
+
+    def _number(self, number):
+        """A number of a result, which is one that was read, or in proportion to the last that was."""
+        if isinstance(number, (int, float)) and number in self._read:
+            return self._read[number]
+        if isinstance(number, float) and self._read:
+            seen, now = [*self._read.items()][-1]
+            return number * (now / seen) if seen else number
+        return number
 
     # --- steps
 
@@ -168,11 +186,17 @@ class Replay:
         function = self._operator(name, overload)
         named = {key: value for key, value in named.items() if key != "pin_memory"}
         named = {key: self._value(value) for key, value in named.items()}
-        out = function(*map(self._value, words), **named)
+        words = [self._value(value) for value in words]
+        out = function(*words, **named)
         made = out if isinstance(out, (list, tuple)) else [out]
         if self._way.fill is not None and _EMPTY.match(name):  # torch's memory holds anything
             for tensor in made:
                 _filled(tensor, self._way.fill)
+        tensors = [one for one in made if isinstance(one, torch.Tensor)]
+        if self._way.checked:
+            self.torch.computed([*_tensors([words, [*named.values()]])], tensors, is_move(name))
+        if _SIZES.match(name):
+            self.items += [size for one in tensors for size in one.shape]
         for number, tensor in zip(results, made, strict=True):
             if number is not None and number not in self._values:
                 self._values[number] = tensor
@@ -182,6 +206,7 @@ class Replay:
         same = out == seen or (out != out and seen != seen)
         if isinstance(out, (bool, int, float)):
             self.items.append(out)
+            self._read[seen] = out
         if not same and self._way.strict:
             raise Refused(f"it read the number {seen!r} where its steps give {out!r}")
 
@@ -224,8 +249,14 @@ class Replay:
         views = launch.arguments.views.items()
         shapes = tuple((name, view.block, view.offset, view.shape, view.strides) for name, view in views)
         numbers = [value for _, value in launch.arguments.named if isinstance(value, (bool, int))]
-        key = (number, launch.grid, shapes, tuple(numbers))
-        if key in self.seen or len(self.seen) >= _MOST_CHECKED:
+        held = launch.arguments.live()
+        whole = [view.of(held[view.block]) for _, view in views]
+        at = [hash(one.tobytes()) for one in whole if one.dtype.kind in "iu" and one.nbytes <= _MOST_HASHED]
+        key = (number, launch.grid, shapes, tuple(numbers), tuple(at))  # what decides where it writes
+        if key in self.seen:
+            return
+        if sum(one[0] == number for one in self.seen) >= _MOST_CHECKED:
+            self.unchecked.add(launch.name)
             return
         judging = Judging(launch, CHECKS, levels=(launch.entry,))
         try:
@@ -241,20 +272,46 @@ class Replay:
 
     def _after(self, launch: Relaunch, before: list) -> None:
         """Looks at what a launch has written, and spoils it."""
-        now = launch.arguments.live()
+        now, number = launch.arguments.live(), self._launches
+        self._launches += 1
+        is_spoiled = self._way.spoil and (self._way.of is None or number in self._way.of)
         changed = {i for i, (a, b) in enumerate(zip(before, now, strict=True)) if not numpy.array_equal(a, b)}
-        is_copy = bool(changed)
-        inputs = [view.of(before[view.block]) for view in launch.arguments.views.values()]
-        for view in launch.arguments.views.values():
+        views, found = launch.arguments.views.values(), set()
+        inputs = [view.of(before[view.block]) for view in views]
+        numbers = [value for _, value in launch.arguments.named if isinstance(value, (int, float))]
+        for view in views:
             if view.block not in changed:
                 continue
             array, held = view.of(now[view.block]), view.of(before[view.block])
-            if self._way.spoil:
-                _spoil(array, self._way.spoil)
-            elif is_copy and not numpy.array_equal(array, held):
-                is_copy = any(_is_copied(array, one) for one in inputs)
+            where = _bits(array) != _bits(held)
+            if is_spoiled:
+                other = array.copy()
+                _spoil(other, self._way.spoil)
+                array[where] = other[where]
+            elif self._way.checked and where.any() and "computed" not in found:
+                found.add(worth.kind(array, held, where, inputs, numbers))
         if self._way.checked:
-            self.copies.append(is_copy)
+            kind = next((one for one in ("computed", "scaled", "set", "copied") if one in found), "nothing")
+            self.kinds.append(kind)
+            for name, value in launch.arguments.named:
+                view = launch.arguments.views.get(name)
+                if view is not None and view.block in changed:
+                    self.torch.launched(value.base if is_descriptor(value) else value, kind)
+
+
+def _bits(array: numpy.ndarray) -> numpy.ndarray:
+    return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def _tensors(value):
+    """The tensors in a value."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from _tensors([*value.values()])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
 
 
 def _filled(tensor, fill: int) -> None:
@@ -277,15 +334,6 @@ def _spoil(array: numpy.ndarray, way: int) -> None:
         other = numpy.roll(numbers.reshape(-1), 1 + array.size // 3).reshape(array.shape)
         other = 1.5 * other + 0.37 * size if way == 1 else -other - 0.61 * size
         array[...] = numpy.asarray(other).astype(array.dtype)
-
-
-def _is_copied(array: numpy.ndarray, source: numpy.ndarray) -> bool:
-    """Whether an array holds the elements of another one, in any order."""
-    if array.size != source.size or array.size < 2:
-        return False
-    x, y = (numpy.sort(one.astype(numpy.float64).reshape(-1)) for one in (array, source))
-    with numpy.errstate(all="ignore"):
-        return bool(numpy.allclose(x, y, rtol=1e-6, atol=0, equal_nan=True))
 
 
 # --- the process
@@ -339,19 +387,28 @@ class Broker:
         if not request["is_again"]:
             way = Way(checked=request["checked"], fill=0xFF, strict=True)
             replays["plain"] = first = self._replay("plain", way, kernels)
-            text |= {"findings": first.findings, "copies": first.copies, "items": first.items}
+            text |= {"findings": first.findings, "kinds": first.kinds, "items": first.items}
+            text["unchecked"] = sorted(first.unchecked)
             if (trap := first.trap) is not None:
                 told = {"kind": trap.kind, "message": str(trap), "line": trap.line, "kernel": trap.kernel}
                 return {**text, "trap": told}, out
             if has_empty:
                 replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
             text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
+            results = [*_tensors(first.result())] if call["result"] is not None else []
+            text["torch"] = first.torch.share(results)
+            text["moved"] = first.torch.has_moved(results, first.inputs)
+            computing = frozenset(i for i, kind in enumerate(first.kinds) if kind == "computed")
+            is_mixed = 0 < len(computing) < len(first.kinds)
         for number in (1, 2) if request["spoiled"] else ():
-            name = f"spoiled {number}"
-            try:
-                replays[name] = self._replay(name, Way(spoil=number), kernels)
-            except Refused:
-                replays[name] = None
+            ways = {f"spoiled {number}": Way(spoil=number)}
+            if is_mixed:
+                ways[f"without {number}"] = Way(spoil=number, of=computing)
+            for name, way in ways.items():
+                try:
+                    replays[name] = self._replay(name, way, kernels)
+                except Refused:
+                    replays[name] = None
         for seed in request["perturb"]:
             replays[f"perturb {seed}"] = self._replay(f"perturb {seed}", Way(perturb=seed), kernels)
         for name, one in replays.items():

@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 import json
 import os
+import signal
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -63,6 +65,8 @@ def entries(manifest: str) -> list[Entry]:
             if not os.path.isfile(path):
                 raise fail(f"{manifest}:{number}: no such file: {path}")
         found.append(Entry(*paths, words.get("expected")))
+    if not found:
+        raise fail(f"{manifest} names no task and answer", "a line is TASK ANSWER, or JSON with both")
     return found
 
 
@@ -94,6 +98,39 @@ def _unjudged(entry: Entry, why: str, options: Options) -> Row:
     )  # fmt: skip
 
 
+def _judge_left(left: list, paths: dict, scratch: str, jobs: int, options: Options, say) -> None:
+    """Judges those that are left, some at a time, each in a process of its own."""
+    running: dict[int, Entry] = {}
+    done = len(paths) - len(left)
+    try:
+        while left or running:
+            while left and len(running) < jobs:
+                entry = left.pop(0)
+                if pid := os.fork():
+                    running[pid] = entry
+                    continue
+                status = 1
+                try:
+                    processes.die_with_parent()
+                    tempfile.tempdir = scratch
+                    _one(entry, options, paths[entry])
+                    status = 0
+                finally:
+                    os._exit(status)
+            pid, _ = os.wait()
+            entry = running.pop(pid, None)
+            if entry is not None:
+                done += 1
+                if not paths[entry].is_file():
+                    told = _unjudged(entry, "the judge ended", options)
+                    write_file(paths[entry], json.dumps(as_json(told)))
+                say(f"{done} of {len(paths)}: {os.path.basename(entry.answer)}")
+    finally:  # nothing is running, unless somebody has stopped it
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
 def judge_all(manifest: str, out: str, jobs: int, options: Options, say=lambda text: None) -> list[Row]:
     """Judges a manifest, and writes rows.jsonl, counts.json and index.html below `out`. Trials whose row is
     there already are not done again."""
@@ -104,28 +141,8 @@ def judge_all(manifest: str, out: str, jobs: int, options: Options, say=lambda t
     left = [entry for entry in paths if not paths[entry].is_file()]
     if left:
         processes.load()
-    running: dict[int, Entry] = {}
-    done = len(paths) - len(left)
-    while left or running:
-        while left and len(running) < jobs:
-            entry = left.pop(0)
-            if pid := os.fork():
-                running[pid] = entry
-                continue
-            status = 1
-            try:
-                processes.die_with_parent()
-                _one(entry, options, paths[entry])
-                status = 0
-            finally:
-                os._exit(status)
-        pid, _ = os.wait()
-        entry = running.pop(pid, None)
-        if entry is not None:
-            done += 1
-            if not paths[entry].is_file():
-                write_file(paths[entry], json.dumps(as_json(_unjudged(entry, "the judge ended", options))))
-            say(f"{done} of {len(paths)}: {os.path.basename(entry.answer)}")
+    with processes.scratch() as scratch:  # goes with all that trials leave, however they end
+        _judge_left(left, paths, scratch, jobs, options, say)
     rows = [of_json(Row, json.loads(paths[entry].read_text())) for entry in listed]
     write_file(Path(out) / "rows.jsonl", "".join(json.dumps(as_json(row)) + "\n" for row in rows))
     write_file(Path(out) / "counts.json", json.dumps(counts(rows), indent=1))

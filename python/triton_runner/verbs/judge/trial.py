@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import os
 import secrets
 
@@ -48,9 +49,10 @@ class Trial:
 
     def __init__(self, task: str, answer: str, options: Options):
         self._task, self._answer, self._options = task, answer, options
-        self.seed = secrets.randbits(31) if options.seed is None else options.seed
+        self.seed = -1  # until the answer has its process, whose memory is a copy of this one's
         self.faults: list[Fault] = []
         self.notes: list[str] = []
+        self._tensors: dict = {}  # of the answer, by number: what they are called
         self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
 
     def row(self) -> Row:
@@ -60,14 +62,19 @@ class Trial:
             self._start(stack)
             try:
                 self._prepare()
-                own, again = self._call("own", 1), self._call("again", 2)
+                own, again = self._call("own"), self._call("again")
                 self.faults += evidence.between(own, again)
                 if not self.faults and not own.is_like(again):  # the first call may have prepared something
-                    self.faults += evidence.between(again, self._call("third", 3), is_last=True)
+                    self.faults += evidence.between(again, self._call("third"), is_last=True)
                 if not self.faults and self._options.generated:
                     generated = self._generated()
             except _Stopped as stop:
                 self.faults.append(stop.fault)
+            except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                told = f"its process sent steps that cannot be followed ({type(error).__name__}: {error})"
+                self.faults.append(
+                    Fault("not_judged", told[:300], "leave triton_runner's modules as they are")
+                )
         own = self._processes
         cost = Cost(*(round(one.seconds, 2) for one in own), self._options.seconds)
         if self._options.sandbox == "require" and not self.sandboxed:
@@ -115,9 +122,14 @@ class Trial:
         self._processes = (self._child, self._broker, self._reference)
         for one in self._processes:
             stack.callback(one.end)
+        self.seed = secrets.randbits(48) if options.seed is None else options.seed
+
+    def _seed_of(self, what: str) -> int:
+        """A seed that follows from the trial's, and from which no other one follows."""
+        return int.from_bytes(hashlib.sha256(f"{self.seed} {what}".encode()).digest()[:6], "little")
 
     def _prepare(self) -> None:
-        text, parts = self._of_reference({"say": "setup", "seed": self.seed})
+        text, parts = self._of_reference({"say": "setup", "seed": self._seed_of("setup")})
         if text["say"] != "setup":
             raise NoTask(text["why"])
         self.scaled = text["scaled"]
@@ -129,9 +141,14 @@ class Trial:
             self.notes.append("the answer ran without a sandbox: this machine gives none")
             if self._options.sandbox == "require":
                 raise _Stopped(Fault("not_judged", "no sandbox", "leave --sandbox require out"))
-        with open(self._answer) as file:
-            source = file.read()
-        self._child_tell({"source": source, "seed": self.seed, **text["task"]}, parts)
+        try:
+            with open(self._answer, encoding="utf-8") as file:
+                source = file.read()
+        except UnicodeDecodeError as error:
+            raise _Stopped(
+                Fault("error", f"it is no text in UTF-8: {error}", "write Python's text")
+            ) from error
+        self._child_tell({"source": source, "seed": self._seed_of("setup"), **text["task"]}, parts)
         ready, _ = self._of_answer()
         if ready.get("say") != "ready":
             raise _Stopped(self._raised(ready, "own"))
@@ -181,10 +198,10 @@ class Trial:
 
     # --- calls
 
-    def _call(self, name: str, number: int, is_generated: bool = False) -> evidence.Call | None:
+    def _call(self, name: str, is_generated: bool = False) -> evidence.Call | None:
         """Calls the answer with inputs of that name, and adds what is wrong with it. None: there are none."""
-        seed = self.seed + number
-        given, parts = self._of_reference({"say": "inputs", "name": name, "seed": seed})
+        seed, of_inputs = self._seed_of(f"call {name}"), self._seed_of(f"inputs {name}")
+        given, parts = self._of_reference({"say": "inputs", "name": name, "seed": of_inputs})
         if given["say"] == "none":
             return None
         if given["say"] != "inputs":
@@ -207,6 +224,8 @@ class Trial:
                     raise _Stopped(call.trap(self._answer))
             raise _Stopped(raised)
         call.replayed, call.replayed_parts = self._replay(call, seed, checked=True, spoiled=not is_generated)
+        if call.replayed["say"] == "replayed":
+            call.follow(self._tensors)
         rule = dataclasses.replace(self._rule, is_tf32=call.is_tf32())
         if call.needs_spread(rule):
             seeds = [1, 2, 3]
@@ -243,10 +262,10 @@ class Trial:
         """The second verdict."""
         cases, before = [], (self.faults, self.notes)
         names = [*reference.WAYS, *reference.SIZES] if not self._is_script else []
-        for number, name in enumerate(names):
+        for name in names:
             self.faults, self.notes = [], []
             try:
-                call = self._call(name, 4 + number, is_generated=True)
+                call = self._call(name, is_generated=True)
                 if call is None:
                     cases.append(Case(name, "left out"))
                     continue
