@@ -1,6 +1,6 @@
-# ruff: noqa: E501  (texts of programs)
 """Answers by which an adversary had `verified` for what torch or Python computes, and right ones that were refused.
 TASKS: the text of a task by name; CHEATING, RIGHT: (name, task, text)."""
+# ruff: noqa: E501  (texts of programs)
 
 import answers_right
 from answers_cheating import KERNEL

@@ -1,6 +1,6 @@
-# ruff: noqa: E501  (texts of programs)
 """Answers that cheat, each in one way: none may be `verified`. TASKS: the text of a task by name; ANSWERS: (name,
 task, text)."""
+# ruff: noqa: E501  (texts of programs)
 
 from answers_right import HEAD
 from answers_right import TASKS as RIGHT

@@ -16,7 +16,7 @@ import answers_cheating
 import answers_planted
 import answers_right
 
-# Of each kind of cheating one or two, and what they are.
+# One or two answers of each kind of cheating, and their verdicts.
 CHEATING = {
     "torch alone": "no_kernel", "a kernel without use": "idle", "a kernel that copies": "idle",
     "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",

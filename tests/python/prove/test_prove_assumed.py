@@ -1,4 +1,4 @@
-"""What follows from an assumption holds where the assumption does: on its path, in its launch."""
+"""A conclusion from an assumption holds where the assumption does: on its path, in its launch."""
 
 from pathlib import Path
 

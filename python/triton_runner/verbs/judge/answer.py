@@ -118,7 +118,7 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
 
 
 def _plain(value):
-    """What a call gave, with tensors whose bytes can be taken."""
+    """Returns what a call gave, with tensors whose bytes can be taken."""
     if isinstance(value, torch.Tensor):
         return value.detach()
     if isinstance(value, (list, tuple)):

@@ -145,7 +145,7 @@ class Call:
         return found
 
     def notes(self) -> list[str]:
-        """What is no fault and may be of interest."""
+        """Returns what is no fault and may be of interest."""
         found = [
             f"launches of {name} differ in too many ways: not all of them were checked"
             for name in (self.replayed or {}).get("unchecked", [])
@@ -369,7 +369,7 @@ class _Name(str):
 
 
 def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
-    """What is wrong with two calls with different inputs of the same form. is_last: no other call follows
+    """Returns what is wrong with two calls with different inputs of the same form. is_last: no other call follows
     that could be like the second one."""
     if again is None or "plain" not in (own.replayed or {}) or "plain" not in (again.replayed or {}):
         return []

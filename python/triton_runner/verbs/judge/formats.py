@@ -130,7 +130,7 @@ class Task:
         raise NotImplementedError
 
     def call(self, given: tuple, named: dict, exact: bool):
-        """What the reference gives; exact: in f64."""
+        """Returns what the reference gives; exact: in f64."""
         raise NotImplementedError
 
 

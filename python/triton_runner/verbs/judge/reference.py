@@ -153,7 +153,7 @@ class Reference:
         return text, parts
 
     def expected(self, name: str, seed: int) -> tuple[dict, list]:
-        """What the reference gives: as the task computes it, and in f64."""
+        """Returns what the reference gives: as the task computes it, and in f64."""
         parts: list = []
         text: dict = {"say": "expected"}
         for exact in (False, True):

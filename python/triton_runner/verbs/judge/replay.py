@@ -128,7 +128,7 @@ class Replay:
         return self
 
     def result(self, text=None):
-        """What the call gives, with the tensors that the steps have made."""
+        """Returns what the call gives, with the tensors that the steps have made."""
         ((kind, of),) = (self._call["result"] if text is None else text).items()
         if kind == "tensor":
             return self._values[of]

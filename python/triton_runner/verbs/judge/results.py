@@ -12,7 +12,7 @@ STATUS = {
     "too_slow": 9, "not_judged": 125,
 }  # fmt: skip
 VERDICTS = tuple(STATUS)
-# Where several things are wrong with an answer, the first of these is its verdict.
+# An answer with several faults gets the verdict that stands first here.
 RANK = (
     "too_slow", "tampered", "error", "cached", "unsafe", "wrong", "no_kernel", "idle", "not_judged",
 )  # fmt: skip

@@ -71,7 +71,7 @@ def entries(manifest: str) -> list[Entry]:
 
 
 def _key(entry: Entry, options: Options) -> str:
-    """What a trial depends on."""
+    """Returns a text that is equal for trials that depend on the same."""
     data = [Path(entry.task).read_bytes(), Path(entry.answer).read_bytes(), repr((options, VERSION)).encode()]
     names = f"{os.path.basename(entry.task)} {entry.answer}".encode()
     return hashlib.sha256(b"\0".join([*data, names])).hexdigest()[:20]

@@ -106,7 +106,7 @@ def _is_sum_of(array, inputs: list) -> bool:
 
 
 class Torch:
-    """What operators of torch have computed in a call without what launches have computed."""
+    """Keeps what operators of torch have computed in a call without what launches have computed."""
 
     def __init__(self):
         self._made: list = []
