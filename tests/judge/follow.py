@@ -20,7 +20,7 @@ STATUSES = {1: "wrong", 3: "unsafe"}
 
 
 def followed(name: str, task: str, text: str) -> dict:
-    """Returns what a program learns of a broken kernel. Raises AssertionError where the page promises more."""
+    """Returns what a program learns of a broken kernel. Raises AssertionError: the page promises more."""
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / f for f in ("task.py", "answer.py")]
         files[0].write_text(TASKS[task])

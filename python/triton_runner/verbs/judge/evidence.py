@@ -369,8 +369,8 @@ class _Name(str):
 
 
 def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
-    """Returns what is wrong with two calls with different inputs of the same form. is_last: no other call follows
-    that could be like the second one."""
+    """Returns what is wrong with two calls with different inputs of the same form. is_last: no other call
+    follows that could be like the second one."""
     if again is None or "plain" not in (own.replayed or {}) or "plain" not in (again.replayed or {}):
         return []
     is_same_wanted = compared.same(own.own, again.own)

@@ -164,7 +164,7 @@ class Recorder(TorchDispatchMode):
         return jsonable(value) if isinstance(value, (list, dict)) else {"other": type(value).__name__}
 
     def result(self, value):
-        """Returns what a call gave, its tensors by number. Raises TypeError for what no function should give."""
+        """Returns what a call gave, its tensors by number. Raises TypeError for other things."""
         if isinstance(value, torch.Tensor):
             if type(value) not in (torch.Tensor, torch.nn.Parameter):
                 raise TypeError(f"a tensor of the class {type(value).__name__}")
