@@ -21,7 +21,7 @@ FILES = {
 }
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # The words that each verb is asked with; those that take no file are not in it.
-ALONE = "assemble bits compare configs dump experiments lockstep map profile report resources run verify"
+ALONE = "assemble bits compare configs dump experiments lockstep map profile prove report resources run verify"
 VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "bisect": ("--versions", versions.installed()),
     "bundle": ("-o", "out.trcase"),
@@ -29,6 +29,7 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "debug": ("-ex", "run"),
     "exec": ("--grid", "1"),
     "export": ("-o", "out", "--variants", "*fp32"),
+    "judge": (str(pathlib.Path(__file__).parents[3] / "examples/guide/judge_task.py"),),
     "ledger": ("-s", "*fp32"),
     "opt": ("--pass", "add_cse"),
     "passes": ("-s", "*fp32"),

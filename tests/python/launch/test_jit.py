@@ -220,7 +220,7 @@ def test_a_trap_names_the_source_line():
     ("keywords", "words"),
     [
         ({"dump_grid": 1}, "no value is named"),
-        ({"level": "hsaco"}, "ttir, ttgir, llir, ptx, amdgcn, cubin"),
+        ({"level": "hsaco"}, "ttir, ttgir, llir, ptx, cubin"),
         ({"level": "nosuch"}, "unknown level"),
         ({"target": "sm_90"}, "unknown target"),
         ({"device": "tpu"}, "unknown device"),

@@ -16,6 +16,8 @@ HELP = "an example in a text for people"
 MODIFIER = "a suffix of that name"
 ALLOWED = {
     "src/amdgcn/waits.cpp": ({"LDS"}, "AMD's memory of a workgroup"),
+    "src/amdgcn/facts.cpp": ({"LDS"}, "a unit of AMD's"),
+    "python/bindings/amdgcn.cpp": ({"LDS"}, "the same, in a docstring"),
     "src/report/map.cpp": ({"HGMMA"}, "the page maps lines of text"),
     "src/sass/facts.cpp": ({"IADD"}, MODIFIER),
     "src/simt/front/sass/integer.cpp": ({"IADD"}, MODIFIER),

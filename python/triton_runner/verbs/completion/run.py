@@ -98,12 +98,12 @@ def _options() -> dict[str, Offer]:
         "--checkout": _FOLDER_OFFER, "--out": _FOLDER_OFFER, "--png": _files("png", "svg", "pdf"),
         "--plot": _files("png", "svg", "pdf"), "--record": _files("svg"), "--command": _ANY_FILE,
         "--file": _files("ttgir"), "--calls": _files("py"), "--reference": Offer("place"),
-        "--against": _files("trcase", *ENDINGS), "--output": _ANY_FILE, "report --output": _files("html"),
+        "--against": _files("trcase", *ENDINGS), "--output": _ANY_FILE, "--manifest": _ANY_FILE, "report --output": _files("html"),
         "bundle --output": _files("trcase"), "assemble --output": _files("cubin"), "--peer": release,
     }  # fmt: skip
     text = (
         "--ab --access --args --block --cluster --configs --constexpr --dap --dims --dump --execute"
-        " --executor --fail-if --grid --invariant --option --pass --print --program --programs --replace"
+        " --executor --fail-if --given --grid --invariant --option --pass --print --program --programs --replace"
         " --shape --show --signature --size --source --start --type --until --value --variants"
         " --warp-specialize --without"
     )
@@ -126,6 +126,7 @@ _ARGUMENTS = {
     "assemble place": _files("ptx", "cubin", "trcase"), "ops names": _files("ttir", "ttgir", "ptx", "trcase"),
     "versions add releases": Offer("words", _RELEASES), "versions remove releases": Offer("words", _RELEASES),
     "versions run release": Offer("words", _RELEASES),
+    "judge task": _files("py", "txt"), "prove program": _IN_FILE,
     "cache explain hash_": _TEXT, "layout encoding": _TEXT, "dev recipe": _TEXT,
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from triton_runner._programs.options import Output, json_option, print_json, pri
 from triton_runner.verbs.judge.results import FORMATS
 
 
-@verbs.command("judge", group="find", place=6)
+@verbs.command("judge", group="find", place=9)
 @click.argument("task", required=False)
 @click.argument("answer", required=False)
 @click.option("--format", "form", type=click.Choice(FORMATS), help="The form of TASK (default: by its text).")

@@ -12,7 +12,7 @@ from triton_runner._programs.watched import in_own_process
 from triton_runner.verbs.prove.results import PROPERTIES, SCHEMA, Proofs
 
 
-@verbs.command("prove", group="find", place=3, cls=ProgramOrFile)
+@verbs.command("prove", group="find", place=8, cls=ProgramOrFile)
 @click.option("--kernel", "names", multiple=True, help="Look at this kernel only; may be repeated.")
 @click.option(
     "--launches", "most", type=click.IntRange(1), default=16, help="Largest number of kernels (default: 16)."

@@ -40,7 +40,7 @@ def z3():
     except ImportError:
         raise fail(
             "prove needs Z3, which is not installed",
-            "pip install z3-solver, or pip install triton-runner[prove]",
+            "pip install z3-solver",
         ) from None
     return module
 
