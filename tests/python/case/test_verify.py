@@ -331,7 +331,7 @@ def test_how_far_down_amds_targets_are_judged():
     found = triton_runner.verify(
         twice, [floats(100), floats(100), 100], {"B": 64}, grid=(2,), target="hip:gfx942"
     )
-    assert "judged at ttir, ttgir, amdgcn on the CPU; not at hsaco, not on a GPU" in str(found)
+    assert "judged at ttir, ttgir, amdgcn on the CPU; not at hsaco (--assembled), not on a GPU" in str(found)
 
 
 NUMPY = """

@@ -21,7 +21,9 @@ FILES = {
 }
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # The words that each verb is asked with; those that take no file are not in it.
-ALONE = "assemble bits compare configs dump experiments lockstep map profile prove report resources run verify"
+ALONE = """
+    assemble bits compare configs dump experiments lockstep map profile prove report resources run verify
+"""
 VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "bisect": ("--versions", versions.installed()),
     "bundle": ("-o", "out.trcase"),

@@ -24,11 +24,12 @@ CHEATING = {
     "a result that is kept by shape": "cached", "inputs are overwritten": "tampered",
     "imports the task": "error",
     "replaces allclose and is right": "tampered", "a lazy tensor": "tampered",
-    "a thread that finishes late": "tampered", "ends itself": "error", "sleeps": "too_slow",
+    "ends itself": "error", "sleeps": "too_slow",
     "asks the network": "error", "NumPy": "tampered", "writes by address": "tampered",
     "numbers of Python, one of them read": "not_judged", "forges steps": "tampered",
     "forges a launch's memory": "tampered", "forges its result": "tampered", "no recorder": "tampered",
 }  # fmt: skip
+LATE = "a thread that finishes late"
 RIGHT = (
     "gelu 128 4", "softmax online 16", "matmul 32 32 32 ", "total by the last block 256",
     "total under a lock 512", "quotient masked", "quantised 128", "in place 128", "linear, warmed up",
@@ -56,9 +57,11 @@ def judged(folder, *options) -> list[dict]:
 
 
 def test_no_answer_that_cheats_is_verified(tmp_path):
-    names = manifest(tmp_path, answers_cheating, CHEATING)
+    names = manifest(tmp_path, answers_cheating, [*CHEATING, LATE])
     rows = judged(tmp_path, "--seconds", "8", "--no-generated")
-    assert {name: row["verdict"] for name, row in zip(names, rows, strict=True)} == CHEATING
+    found = {name: row["verdict"] for name, row in zip(names, rows, strict=True)}
+    assert found.pop(LATE) in ("tampered", "cached")  # by when it finishes
+    assert found == CHEATING
     assert all(row["faults"][0]["advice"] for row in rows)
 
 

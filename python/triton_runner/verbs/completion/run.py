@@ -98,13 +98,13 @@ def _options() -> dict[str, Offer]:
         "--checkout": _FOLDER_OFFER, "--out": _FOLDER_OFFER, "--png": _files("png", "svg", "pdf"),
         "--plot": _files("png", "svg", "pdf"), "--record": _files("svg"), "--command": _ANY_FILE,
         "--file": _files("ttgir"), "--calls": _files("py"), "--reference": Offer("place"),
-        "--against": _files("trcase", *ENDINGS), "--output": _ANY_FILE, "--manifest": _ANY_FILE, "report --output": _files("html"),
-        "bundle --output": _files("trcase"), "assemble --output": _files("cubin"), "--peer": release,
+        "--against": _files("trcase", *ENDINGS), "--output": _ANY_FILE, "--manifest": _ANY_FILE,
+        "report --output": _files("html"), "bundle --output": _files("trcase"), "assemble --output": _files("cubin"), "--peer": release,
     }  # fmt: skip
     text = (
         "--ab --access --args --block --cluster --configs --constexpr --dap --dims --dump --execute"
-        " --executor --fail-if --given --grid --invariant --option --pass --print --program --programs --replace"
-        " --shape --show --signature --size --source --start --type --until --value --variants"
+        " --executor --fail-if --given --grid --invariant --option --pass --print --program --programs"
+        " --replace --shape --show --signature --size --source --start --type --until --value --variants"
         " --warp-specialize --without"
     )
     return rows | dict.fromkeys(text.split(), _TEXT)
