@@ -99,7 +99,8 @@ def _options() -> dict[str, Offer]:
         "--plot": _files("png", "svg", "pdf"), "--record": _files("svg"), "--command": _ANY_FILE,
         "--file": _files("ttgir"), "--calls": _files("py"), "--reference": Offer("place"),
         "--against": _files("trcase", *ENDINGS), "--output": _ANY_FILE, "--manifest": _ANY_FILE,
-        "report --output": _files("html"), "bundle --output": _files("trcase"), "assemble --output": _files("cubin"), "--peer": release,
+        "report --output": _files("html"), "bundle --output": _files("trcase"),
+        "assemble --output": _files("cubin"), "--peer": release,
     }  # fmt: skip
     text = (
         "--ab --access --args --block --cluster --configs --constexpr --dap --dims --dump --execute"

@@ -7,9 +7,8 @@ import os
 from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.loading import load
-from triton_runner._base import levels
 from triton_runner._base.errors import KernelTrap, fail
-from triton_runner._base.levels import HOLDERS, is_above, level_of_name
+from triton_runner._base.levels import HOLDERS, is_above, level_of_name, levels_of
 from triton_runner._kernel.cases.case import is_case, open_case
 from triton_runner._programs.programs import Program
 
@@ -76,11 +75,9 @@ def _of_artifact(file: str, entry: str, arguments, grid, name: str) -> Target:
 
 def _levels_from(entry: str) -> list[str]:
     """The levels that a file of the level `entry` is compiled to, and its own."""
-    backends = {*levels.LEVELS[entry].backends}
-    below = [
-        level for level in LEVELS if is_above(entry, level) and backends & {*levels.LEVELS[level].backends}
-    ]
-    return [entry, *below] if entry in LEVELS else below
+    targets = [levels_of(backend) for backend in ("cuda", "hip")]
+    there = {level for of_target in targets if entry in of_target for level in of_target} or {*LEVELS}
+    return [level for level in LEVELS if level in there and (level == entry or is_above(entry, level))]
 
 
 def ended(error: BaseException) -> str:
