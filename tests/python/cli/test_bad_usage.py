@@ -31,7 +31,6 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
     "debug": ("-ex", "run"),
     "exec": ("--grid", "1"),
     "export": ("-o", "out", "--variants", "*fp32"),
-    "judge": (str(pathlib.Path(__file__).parents[3] / "examples/guide/judge_task.py"),),
     "ledger": ("-s", "*fp32"),
     "opt": ("--pass", "add_cse"),
     "passes": ("-s", "*fp32"),
@@ -43,10 +42,13 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
 # cannot be read.
 TAKEN = {(verb, name) for verb in ("report", "map", "translate") for name in ("empty.ttir", "noise.ttgir")}
 WITHOUT_FILES = {"dev", "bench", "cache", "completion", "doctor", "env", "layout", "ops", "versions"}
+ELSEWHERE = {
+    "judge"
+}  # its process loads what it forks, and is one of its own: mistakes/judge.txt, test_judge.py
 
 
 def test_every_verb_is_here():
-    assert set(main.list_commands(None)) == set(VERBS) | WITHOUT_FILES
+    assert set(main.list_commands(None)) == set(VERBS) | WITHOUT_FILES | ELSEWHERE
 
 
 @pytest.mark.parametrize("verb", VERBS)
