@@ -150,7 +150,7 @@ ANSWERS = [
     ("never ends", "softmax", _of("while True:\n    pass")),
     ("sleeps", "softmax", _of("import time\ntime.sleep(10_000)")),
     ("starts a process", "softmax", _of(
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'open(\"/tmp/out\", \"w\")'], check=True)\nreturn softmax(x)")),
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'open(\"../out\", \"w\")'], check=True)\nreturn softmax(x)")),
     ("asks the network", "softmax", _of(
         "import socket\nsocket.create_connection(('1.1.1.1', 80), 2)\nreturn softmax(x)")),
     ("kills its parent", "softmax", _of("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nreturn copied(x)")),

@@ -9,7 +9,6 @@ in_own_process: the process that waits speaks only where a compiler has ended th
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import functools
 import os
@@ -26,9 +25,9 @@ import click
 from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import write_file
+from triton_runner._worker.child import end_with_parent
 
 _HEAD = struct.Struct("<Q")
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _NO_VERDICT = 125
 _PATIENCE = 0.05  # seconds between looks whether a process has ended whose pipe another one keeps open
 _HANDED_ON = {
@@ -82,7 +81,7 @@ def watched(work, unfinished) -> int:
     child = os.fork()
     if child == 0:
         os.close(read)
-        _end_with_parent()
+        end_with_parent()
         return _working(work, write)
     os.close(write)
     told, end, heard = _waited(child, read)
@@ -140,7 +139,7 @@ def _forked() -> End | None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON | {signal.SIGCHLD})
     child = os.fork()
     if child == 0:
-        _end_with_parent()
+        end_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return None
     done = status = 0
@@ -163,11 +162,6 @@ def _die_of(end: End) -> int:
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     return end.status
-
-
-def _end_with_parent() -> None:
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def _working(work, write: int):

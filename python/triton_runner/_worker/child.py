@@ -148,7 +148,7 @@ def _be_as_caller(request):
 def _work(request, pipe, output):
     """The forked process: answers the request into the pipe and ends."""
     os.setsid()  # ptxas and others end with it
-    _end_with_parent()
+    end_with_parent()
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
     faulthandler.enable()
@@ -179,9 +179,10 @@ def _work(request, pipe, output):
         os._exit(0)
 
 
-def _end_with_parent():
+def end_with_parent():
+    """The kernel ends this process when the one that made it has ended; Linux only."""
     try:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; Linux only
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     except (OSError, AttributeError):
         pass
 

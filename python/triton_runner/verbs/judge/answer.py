@@ -16,10 +16,11 @@ import traceback
 import torch
 
 from triton_runner import _settings
+from triton_runner._base.errors import KernelTrap
 from triton_runner._pipeline.failures import failure_of
 from triton_runner._programs.replaced import Names
 from triton_runner.verbs.judge import sandbox, wire
-from triton_runner.verbs.judge.record import Known, Recorder
+from triton_runner.verbs.judge.record import Known, OtherTensor, Recorder
 
 FILE = "answer.py"  # the name of an answer in its scratch folder
 
@@ -107,8 +108,8 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
             seen = wire.packed(_plain(value), out)
     except BaseException as error:  # whatever it raises, SystemExit too, is what it did
         told, seen = _told(error), None
-        if isinstance(error, TypeError) and "of the class" in str(error):
-            told["class"] = str(error)
+        if isinstance(error, OtherTensor):
+            told["class"] = error.name
     count = len(out)
     text = {
         "say": "called", "steps": recorder.steps, "result": result, "seen": seen, "inputs": inputs,
@@ -141,4 +142,5 @@ def _told(error: BaseException) -> dict:
     lines = [line for name, line in frames if name and os.path.realpath(name) == file]
     failure = failure_of(error)
     line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
-    return {"error": type(error).__name__, "message": message[:2000], "line": line or 0}
+    told = {"error": type(error).__name__, "message": message[:2000], "line": line or 0}
+    return {**told, "kind": error.kind} if isinstance(error, KernelTrap) else told

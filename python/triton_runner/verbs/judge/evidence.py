@@ -22,9 +22,9 @@ _ADVICE = {
     "overflow": "compute the offset in 64 bits: cast one factor to tl.int64",
     "order": "write disjoint elements, or use an atomic update",
 }
-_KINDS = {
-    "out of bounds": "oob", "data race": "race", "uninitialized": "uninit", "division by zero": "zerodiv",
-    "overflow": "overflow",
+_CHECKS = {
+    "out of bounds": "oob", "data race": "race", "uninitialized value": "uninit",
+    "division by zero": "zerodiv", "integer overflow": "overflow",
 }  # fmt: skip
 _TF32 = re.compile(r"tt\.dot\b[^\n]*inputPrecision = tf32\b[^\n]*: tensor<[\dx]+xf32")
 _PRODUCT = re.compile(r"mm|dot|mv$|conv|linear|attention|cdist|lstm|gru|rnn")
@@ -36,10 +36,9 @@ _NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
 
-def advice_of(text: str) -> str:
-    """The clause that says what to do about a fault of a kernel."""
-    check = next((check for kind, check in _KINDS.items() if kind in text), None)
-    return _ADVICE.get(check, "mend the line")
+def advice_of(kind: str) -> str:
+    """The clause that says what to do about a fault of a kernel. kind: as KernelTrap.kind has it."""
+    return _ADVICE.get(_CHECKS.get(kind), "mend the line")
 
 
 class Call:
@@ -131,14 +130,14 @@ class Call:
         trap = self.replayed["trap"]
         first = trap["message"].splitlines()[0]
         return Fault(
-            "unsafe", first, advice_of(first), self.name, trap["line"] or None, kernel=trap["kernel"]
+            "unsafe", first, advice_of(trap["kind"]), self.name, trap["line"] or None, kernel=trap["kernel"]
         )
 
     def _findings(self) -> list[Fault]:
         found = []
         for one in self.replayed["findings"]:
             if one["severity"] == "fault":
-                advice = _ADVICE.get(one["check"]) or advice_of(one["text"])
+                advice = _ADVICE.get(one["check"]) or advice_of(one["kind"])
                 line, element = one.get("line") or None, one.get("element")
                 text = one["text"].splitlines()[0]
                 found.append(Fault("unsafe", text, advice, self.name, line, element, check=one["check"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -11,14 +10,8 @@ import tempfile
 import time
 
 from triton_runner._pretend import running
+from triton_runner._worker.child import end_with_parent
 from triton_runner.verbs.judge import wire
-
-_DIE_WITH_PARENT = 1
-
-
-def die_with_parent() -> None:
-    """The kernel ends this process when the one that made it has ended."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
 class Process:
@@ -38,7 +31,7 @@ class Process:
             return
         status = 1
         try:
-            die_with_parent()
+            end_with_parent()
             os.setsid()
             keep = {theirs_read, theirs_write}
             null = os.open("/dev/null", os.O_RDWR)

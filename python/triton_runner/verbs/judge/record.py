@@ -27,6 +27,14 @@ _MOST = 200_000  # steps of a call
 _MOST_READ = 256  # numbers that one tolist() reads
 
 
+class OtherTensor(TypeError):
+    """A result is a tensor of a class that is not torch's own; name: that of the class."""
+
+    def __init__(self, name: str):
+        super().__init__(f"a tensor of the class {name}")
+        self.name = name
+
+
 class Known:
     """The tensors and kernels of an answer over all its calls. Tensors are kept, so that their memory stays
     their own."""
@@ -164,10 +172,10 @@ class Recorder(TorchDispatchMode):
         return jsonable(value) if isinstance(value, (list, dict)) else {"other": type(value).__name__}
 
     def result(self, value):
-        """Returns what a call gave, its tensors by number. Raises TypeError for other things."""
+        """Returns what a call gave, its tensors by number. Raises OtherTensor, or TypeError."""
         if isinstance(value, torch.Tensor):
             if type(value) not in (torch.Tensor, torch.nn.Parameter):
-                raise TypeError(f"a tensor of the class {type(value).__name__}")
+                raise OtherTensor(type(value).__name__)
             return {"tensor": self.number(value)}
         if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
             return {"tensor": self.number(torch.from_numpy(value))}  # memory that a step may know

@@ -14,6 +14,7 @@ from pathlib import Path
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import check_there, write_file
 from triton_runner._base.typed import as_json, of_json
+from triton_runner._worker.child import end_with_parent
 from triton_runner.verbs.judge import page, processes
 from triton_runner.verbs.judge.results import STATUS, VERSION, Cost, Fault, Row
 from triton_runner.verbs.judge.trial import NoTask, Options, Trial
@@ -111,7 +112,7 @@ def _judge_left(left: list, paths: dict, scratch: str, jobs: int, options: Optio
                     continue
                 status = 1
                 try:
-                    processes.die_with_parent()
+                    end_with_parent()
                     tempfile.tempdir = scratch
                     _one(entry, options, paths[entry])
                     status = 0

@@ -13,9 +13,10 @@ import os
 import resource
 import sys
 
+from triton_runner._worker.child import end_with_parent
+
 _NEWUSER, _NEWNET, _NEWIPC, _NEWPID = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
-_DIE_WITH_PARENT = 1
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 _FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version, then all
 _NETWORK, _SCOPES = 0b11, 0b11  # TCP; abstract sockets and signals
@@ -114,7 +115,7 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     if has_namespaces:
         if child := os.fork():
             _become(child)
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, 9)  # this is the first process of the new names
+        end_with_parent()  # this is the first process of the new names
     has_landlock = _landlock(scratch)
     limits(seconds, memory)
     return has_landlock and has_namespaces

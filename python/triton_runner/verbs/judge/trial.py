@@ -77,9 +77,6 @@ class Trial:
                 )
         own = self._processes
         cost = Cost(*(round(one.seconds, 2) for one in own), self._options.seconds)
-        if self._options.sandbox == "require" and not self.sandboxed:
-            told = "this machine gives no sandbox (user namespaces and Landlock), and --sandbox require is on"
-            self.faults.append(Fault("not_judged", told, "judge on a machine with both, or leave it out"))
         self.faults = [self._shown(fault) for fault in _once(self.faults)]
         self.notes = [self._with_path(note) for note in self.notes]
         verdict = self.faults[0].verdict if self.faults else "verified"
@@ -140,7 +137,11 @@ class Trial:
         if not self.sandboxed:
             self.notes.append("the answer ran without a sandbox: this machine gives none")
             if self._options.sandbox == "require":
-                raise _Stopped(Fault("not_judged", "no sandbox", "leave --sandbox require out"))
+                told = (
+                    "this machine gives no sandbox (user namespaces and Landlock), "
+                    "and --sandbox require is on"
+                )
+                raise _Stopped(Fault("not_judged", told, "judge on a machine with both, or leave it out"))
         try:
             with open(self._answer, encoding="utf-8") as file:
                 source = file.read()
@@ -186,14 +187,15 @@ class Trial:
         raise _Stopped(Fault("error", told, "return the result: how a process ends is no answer"))
 
     def _raised(self, text: dict, call: str) -> Fault:
-        kind, message, line = (text.get(name) for name in ("error", "message", "line"))
+        error, message, line = (text.get(name) for name in ("error", "message", "line"))
         first = str(message).strip().splitlines()[0] if str(message).strip() else ""
-        told, line = f"{kind}: {first}"[:600], line if isinstance(line, int) and line > 0 else None
-        if str(text.get("class", "")).startswith("a tensor of the class"):
+        told, line = f"{error}: {first}"[:600], line if isinstance(line, int) and line > 0 else None
+        if "class" in text:
             advice = "return plain tensors, whose elements are there when the call returns"
-            return Fault("tampered", f"its result is {text['class']}", advice, call, line)
-        if kind == "KernelTrap":
-            return Fault("unsafe", told, evidence.advice_of(first), call, line)
+            told = f"its result is a tensor of the class {text['class']}"
+            return Fault("tampered", told, advice, call, line)
+        if error == "KernelTrap":
+            return Fault("unsafe", told, evidence.advice_of(str(text.get("kind"))), call, line)
         return Fault("error", told, "mend the line that raises it", call, line)
 
     # --- calls
