@@ -74,9 +74,7 @@ class Tensor:
         if self.shape is None:
             return
         if self.strides is None:
-            self.numel = poly(1)
-            for extent in self.shape:
-                self.numel = self.numel * extent
+            self.numel = _product(self.shape)
             return
         self.is_known = True
         self.numel = poly(1)

@@ -30,7 +30,7 @@ from triton_runner.verbs.prove.terms import (
     poly,
     symbol,
 )
-from triton_runner.verbs.prove.values import DATA
+from triton_runner.verbs.prove.values import Data
 
 
 @dataclasses.dataclass
@@ -98,8 +98,7 @@ class Checker:
             return False
         data = [note for note in _notes(goal, *given) if self._is_data(note)]
         if data:
-            name = data[0].split()[2] if data[0].startswith("loaded from ") else "NAME"
-            advice = f"it depends on what is {data[0]}: --given '{name} in 0..V'"
+            advice = f"it depends on what is {data[0]}: --given '{data[0].argument or 'NAME'} in 0..V'"
             finding.unknown.append(_reason(f"{what}; {advice}", place))
         else:
             finding.goals.append(Goal((*given, negated(goal)), _reason(what, place)))
@@ -108,9 +107,7 @@ class Checker:
     def _is_data(self, note: str) -> bool:
         """Whether a value is one of the program's data, of which nothing is declared: an array of zeros, with
         which a counter-example would run, says nothing about it."""
-        if not note.startswith(DATA):
-            return False
-        return not any(note.startswith(f"loaded from {name} ") for name in self._reader.declared)
+        return isinstance(note, Data) and note.argument not in self._reader.declared
 
     def _sound(self, finding: Finding) -> bool:
         """Whether the model has all that the kernel does; else the property is unknown."""
@@ -232,7 +229,7 @@ class Checker:
             return self._counted
         finding = self._counted = Finding("ends")
         for problem in self._reader.problems:
-            if "goes back" in problem.why:
+            if problem.goes_back:
                 finding.unknown.append(_reason(problem.why, problem.place))
         for loop in self._reader.loops:
             finding.count += 1

@@ -76,8 +76,11 @@ class Assumed:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
+    """Something that the model does not follow. goes_back: a loop of the control flow, which may not end."""
+
     why: str
     place: Place
+    goes_back: bool = False
 
 
 def programs(dimension: int) -> Poly:

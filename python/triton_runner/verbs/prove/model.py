@@ -42,7 +42,7 @@ from triton_runner.verbs.prove.terms import (
     quotient,
     symbol,
 )
-from triton_runner.verbs.prove.values import OTHER, Value, axis, moved, unknown, within
+from triton_runner.verbs.prove.values import OTHER, Data, Value, axis, moved, unknown, within
 
 _FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")  # may do anything with a pointer
 _QUICK = 0.25  # of the time for a question, for those that only make terms simpler
@@ -106,7 +106,7 @@ class Reader:
         blocks = function.regions[0].blocks
         order = ordered(blocks)
         if order is None:
-            self._problem("control flow that goes back", function)
+            self._problem("control flow that goes back", function, goes_back=True)
             return []
         entered = {blocks[0]: [(TRUE, arguments)]}
         returned: list = []
@@ -297,7 +297,8 @@ class Reader:
         return self._loaded(op, pointer.base, mask, self._optional(op, "other"))
 
     def _loaded(self, op, base, mask, other):
-        result = unknown(op.results[0].type, f"loaded from {base or 'memory'} at {_place(op)}", "loaded")
+        data = Data(f"loaded from {base or 'memory'} at {_place(op)}", base)
+        result = unknown(op.results[0].type, data, "loaded")
         if result.kind != "int" or op.results[0] not in self._wanted:
             return result if result.kind != "int" else OTHER
         if base in self.declared and not self._dry:
@@ -318,11 +319,11 @@ class Reader:
 
     def _tt_atomic_rmw(self, op, pointer, value, *_):
         self._access(op, "atomics", pointer, self._optional(op, "mask"), _shape_of(op.operands[0]))
-        return unknown(op.results[0].type, f"read by {op.name} at {_place(op)}", "loaded")
+        return unknown(op.results[0].type, Data(f"read by {op.name} at {_place(op)}"), "loaded")
 
     def _tt_atomic_cas(self, op, pointer, *_):
         self._access(op, "atomics", pointer, None, _shape_of(op.operands[0]))
-        return unknown(op.results[0].type, f"read by {op.name} at {_place(op)}", "loaded")
+        return unknown(op.results[0].type, Data(f"read by {op.name} at {_place(op)}"), "loaded")
 
     def _tt_make_tensor_descriptor(self, op, base, *_):
         shape = [self._env.get(value, OTHER) for value in op.group("shape")]
@@ -517,9 +518,9 @@ class Reader:
 
     # ---- words
 
-    def _problem(self, why: str, op) -> None:
+    def _problem(self, why: str, op, goes_back: bool = False) -> None:
         if not self._dry:
-            self.problems.append(Problem(why, _place(op)))
+            self.problems.append(Problem(why, _place(op), goes_back))
 
     def _why(self, op) -> str:
         """Why the result of an op is any value: the data that it is made of, or the op."""

@@ -98,14 +98,20 @@ def any_int(shape, bits: int, note: str, name: str = "value") -> Poly:
     return poly(Atom("app", fresh(name), *axes(shape), lo=-half, hi=half - 1, note=note))
 
 
-DATA = ("loaded from ", "read by ")  # how the notes of a program's data begin
+class Data(str):
+    """The note of a value that is the program's data. argument: what it was loaded from, or None."""
+
+    def __new__(cls, text: str, argument: str | None = None):
+        self = super().__new__(cls, text)
+        self.argument = argument
+        return self
 
 
 def data_in(values) -> str:
     """The note of the first of the program's data that values are made of; "": they are made of none."""
     atoms = terms.atoms_of(*(one.term for one in values if isinstance(one.term, (Poly, Cond))))
     notes = [atom.note for atom in sorted(atoms) if atom.kind == "app"]
-    return next((note for note in notes if note.startswith(DATA)), "")
+    return next((note for note in notes if isinstance(note, Data)), "")
 
 
 def moved(value: Value, by: dict, shape) -> Value:
