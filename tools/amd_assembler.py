@@ -189,7 +189,7 @@ def _operand(row: Row, word: str, target: str, kind: str) -> str:
 
 
 def _modify_vector(row: Row, kind: str, target: str, operands: list[str], modifiers: list[str]) -> None:
-    """Gives a vector instruction the modifiers of a kind, in its operands and behind them."""
+    """Gives a vector instruction the modifiers of a kind, in its operands and after them."""
     fmt, name, is_new = row.format, row.name, target in ("gfx942", "gfx950")
     cdna = not target.startswith("gfx1")
     sources = [k for k, word in enumerate(row.words) if word[0] in "abc"]

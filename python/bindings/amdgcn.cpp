@@ -18,7 +18,7 @@ using In = AmdInstruction;
 const amdgcn::Kernel& kernel_of(const amdgcn::Module& module, const std::string& name) {
   for (const amdgcn::Kernel& k : module.kernels())
     if (k.name == name || (name.empty() && module.kernels().size() == 1)) return k;
-  raise(base::failure("the machine code has no kernel '" + name + "'"));
+  fail("the machine code has no kernel '" + name + "'");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using artifact::Json;
 struct Function {
   std::string_view name;
   uint64_t address = 0, size = 0;
-  bool is_wave32 = false, is_kernel = false;
+  bool is_wave32 = false;
 };
 
 struct Line {
@@ -96,7 +96,6 @@ class Reader {
     if (kernels.empty()) return bad("no kernel is in it");
     for (const artifact::Symbol& s : elf_.symbols) {
       if (s.type != kFunction || s.section == 0) continue;
-      const bool is_kernel = kernels.contains(s.name);
       if (s.value < text_->address || s.value - text_->address > text_->content.size() ||
           text_->content.size() - (s.value - text_->address) < s.size ||
           text_->content.size() == s.value - text_->address)
@@ -106,7 +105,7 @@ class Reader {
                    base::hex(s.value));
       if (s.name.empty() || s.name.find_first_of(" \t\n\"") != std::string_view::npos)
         return bad("a function has no name");
-      functions_.push_back({s.name, s.value, s.size, is_wave32, is_kernel});
+      functions_.push_back({s.name, s.value, s.size, is_wave32});
       for (const auto& [name, d] : descriptors_)
         if (name == s.name) functions_.back().is_wave32 = d.is_wave32();
       kernels.erase(s.name);

@@ -1,4 +1,4 @@
-// Which format an instruction has, and the scalar ones. Every bit that is set must have been read by the end: an
+// Finds the format of an instruction, and decodes the scalar formats. Every bit that is set must have been read by the end: an
 // encoding that the rows do not describe is an error.
 #include <triton_runner/base/text.h>
 

@@ -107,7 +107,7 @@ uint64_t products_of(std::string_view name) {
 
 std::string_view matrix_type(std::string_view name) {
   const std::string_view last =
-      name.substr(std::min(name.find('x'), name.size()));  // behind the type of the sum
+      name.substr(std::min(name.find('x'), name.size()));  // after the type of the sum
   for (const auto& [word, type] :
        {std::pair("f8f6f4", "f8"), std::pair("fp8", "f8"), std::pair("bf8", "f8"), std::pair("bf16", "f16"),
         std::pair("xf32", "tf32"), std::pair("i8", "s8"), std::pair("u8", "s8"), std::pair("iu4", "s4"),

@@ -1,5 +1,5 @@
 // Computes argmax and argmin: (value, index) pairs are folded left to right along the axis, as reduce.h says.
-// Where there is a NaN the order shows in the result, and the pairs are folded in halves, as a GPU does.
+// With a NaN the order shows in the result: the pairs are then folded in halves, as a GPU does.
 #include "simd/common.h"
 
 #include <vector>

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 
-from triton_runner import _core
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.markers import without_markers
 from triton_runner._base.releases import installed
 from triton_runner._core import probe
+from triton_runner._kernel.dumps.session import names_value
 from triton_runner._worker.spelling import option
 
 
@@ -31,7 +31,7 @@ def plan(request, compiled):
     ttgir = request.ttgir or (compiled.asm["ttgir"] if compiled.has("ttgir") else None)
     values, names = [], []
     for selector, lines in request.selectors:
-        (values if _names_value(ttgir, name, selector, lines) else names).append((selector, list(lines)))
+        (values if names_value(ttgir, name, selector, lines) else names).append((selector, list(lines)))
     if values and names:
         raise fail(
             f"{values[0][0]} is a value of the TTGIR, and {names[0][0]} of the machine code: they cannot be "
@@ -53,16 +53,6 @@ def plan(request, compiled):
     return probe.plan_amd_registers(text, filename, name, selectors, threads), None, []
 
 
-def _names_value(ttgir: str | None, kernel: str, text: str, lines) -> bool:
-    if ttgir is None:
-        return False
-    try:
-        probe.select(_core.ir.parse(ttgir, f"{kernel}.ttgir"), kernel, [(text, list(lines))])
-    except DiagnosticError:
-        return False
-    return True
-
-
 def _through_twin(request, compiled, ttgir: str, values: list, text: str):
     name, filename = compiled.name, compiled.label("amdgcn")
     is_given = compiled.entry == "amdgcn" or request.ttgir not in ("", compiled.asm.get("ttgir"))
@@ -78,9 +68,7 @@ def _through_twin(request, compiled, ttgir: str, values: list, text: str):
         return nothing, None, []
     tapped = probe.tap(ttgir, f"{name}.ttgir", name, values, "amdgcn")
     twin = compiled.recompile(without_markers(tapped.text, "ttgir", f"{name}.ttgir"), "ttgir", "amdgcn")
-    found = probe.plan_amd_taps(
-        tapped, twin, filename, name, request.lenient, not installed().copies_merged
-    )
+    found = probe.plan_amd_taps(tapped, twin, filename, name, request.lenient, not installed().copies_merged)
     try:
         return probe.move_amd_plan(found, twin, text, filename, name), None, []
     except DiagnosticError:

@@ -22,6 +22,7 @@ from triton_runner._base.releases import installed
 from triton_runner._code import llvm_ir, llvm_values
 from triton_runner._core import probe
 from triton_runner._kernel.dumps import amd_registers
+from triton_runner._kernel.dumps.session import names_value
 from triton_runner._worker.spelling import option
 
 
@@ -117,7 +118,7 @@ def chosen(request, code: Code):
     ttgir = request.ttgir or code.ttgir
     values, names = [], []
     for text, lines in request.selectors:
-        if ttgir is not None and _names_value(ttgir, code.name, text, lines):
+        if names_value(ttgir, code.name, text, lines):
             values.append((text, list(lines)))
         else:
             names.append(text)
@@ -179,14 +180,6 @@ def _places(count: int) -> str:
 
 def _mixed(what: str):
     return fail(f"{what}: they cannot be recorded in one dump", "use a dump of its own for each")
-
-
-def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
-    try:
-        probe.select(_core.ir.parse(ttgir, f"{kernel}.ttgir"), kernel, [(text, list(lines))])
-    except DiagnosticError:
-        return False
-    return True
 
 
 _MOST_ALONE = 16  # values that are looked for one by one

@@ -19,7 +19,7 @@ import textwrap
 import types
 
 from triton_runner import _core, _settings
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._code.names import answers_to, stands_on
 from triton_runner._kernel.dumps.axes import programs_of
 from triton_runner._kernel.dumps.records import Dump
@@ -76,6 +76,17 @@ class Request:
                 or site.op.startswith(f"{text}.")  # an opcode of PTX, with what follows left out
             )
         return chosen
+
+
+def names_value(ttgir: str | None, kernel: str, text: str, lines) -> bool:
+    """Whether a selector names a value of the kernel's TTGIR; None: the TTGIR is not known."""
+    if ttgir is None:
+        return False
+    try:
+        _core.probe.select(_core.ir.parse(ttgir, f"{kernel}.ttgir"), kernel, [(text, list(lines))])
+    except DiagnosticError:
+        return False
+    return True
 
 
 def request(

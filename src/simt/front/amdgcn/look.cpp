@@ -42,16 +42,10 @@ void AmdLowering::emit_probes(uint32_t instruction, bool after) {
 
 void AmdLowering::find_stops() {
   if (!stopper_) return;
-  const std::string_view text = module_->text();
-  int line = 1;  // counted on from one to the next, which are in the order of the text
-  size_t counted = 0;
   for (const amdgcn::Instruction& in : kernel.body) {
-    if (in.offset < counted) line = 1, counted = 0;
-    line += static_cast<int>(
-        std::count(text.begin() + static_cast<ptrdiff_t>(counted), text.begin() + in.offset, '\n'));
-    counted = in.offset;
+    const int line = module_->location(in.offset).line;
     exec::InstructionSite site{&in, in.row ? in.row->name : in.name, {}, line, kernel.name, {}};
-    site.text = text.substr(in.offset, in.length);
+    site.text = module_->text().substr(in.offset, in.length);
     if (in.place.line)
       site.lines.push_back(
           {std::string(in.place.file), static_cast<int>(in.place.line), static_cast<int>(in.place.column)});
@@ -93,12 +87,9 @@ bool ends_stretch(std::string_view name) {
 }
 
 CountAs count_as(const amdgcn::Instruction& in) {
-  if (!in.row || !amdgcn::is_memory(in)) return CountAs::kNothing;
-  const std::string_view name = in.row->name;
-  if (name.find("permute") != std::string_view::npos || name.find("swizzle") != std::string_view::npos)
-    return CountAs::kNothing;
-  return name.find("_atomic_") != std::string_view::npos || amdgcn::gives_old(in) ? CountAs::kUpdates
-                                                                                  : CountAs::kRequests;
+  const amdgcn::Work work = amdgcn::work_of(in);
+  if (work.space.empty()) return CountAs::kNothing;
+  return work.access == "atomic" ? CountAs::kUpdates : CountAs::kRequests;
 }
 
 }  // namespace
