@@ -1,4 +1,5 @@
 """An answer to judge_task.py: a program a row."""
+
 import torch
 import triton
 import triton.language as tl

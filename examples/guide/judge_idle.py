@@ -1,4 +1,5 @@
 """An answer to judge_task.py that cheats: torch computes the result, and a kernel copies it."""
+
 import torch
 import triton
 import triton.language as tl

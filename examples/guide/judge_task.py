@@ -1,4 +1,5 @@
 """A task: the sum of each row of a matrix, as torch computes it."""
+
 import torch
 
 

@@ -24,7 +24,7 @@ _NAMES = {
     # stops launches at lines, ops and instructions; shows, changes and steps back: a session, without a GPU
     "debug": "verbs.debug.session",
     # what launches with dump_value= or dl.dump recorded, since the last call
-    "dumps": "_kernel.dumps.session",
+    "dumps": "_kernel.dumps.requests",
     # context manager: check="uninit" knows the tensors of torch.empty until they are written
     "track_empty": "_memory.tracking",
     "faults": "_memory.fault_log",  # the accesses out of bounds that launches with oob="report" went on after

@@ -25,7 +25,7 @@ from ._kernel.compiling.passes import passes as passes
 from ._kernel.compiling.resources import resources as resources
 from ._kernel.cost.profiling import profile as profile
 from ._kernel.dumps.dumping import dumping as dumping
-from ._kernel.dumps.session import dumps as dumps
+from ._kernel.dumps.requests import dumps as dumps
 from ._kernel.layout import layout as layout
 from ._kernel.lockstep.lockstep import lockstep as lockstep
 from ._kernel.page.report import report as report

@@ -17,7 +17,7 @@ import numpy
 import torch
 import triton
 import triton_runner
-from triton_runner._kernel.dumps import instrument, session
+from triton_runner._kernel.dumps import instrument, requests
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from kernels_for_dumps import add, matmul, row_sums
@@ -52,7 +52,7 @@ def launches(device):
 def recordings(device, level, target):
     found = []
     for kernel, arguments, constexprs, grid in launches("cuda" if device == "cuda" else "cpu"):
-        request = session.request(["*"], kernel, every_iteration=True, level=level)
+        request = requests.request(["*"], kernel, every_iteration=True, level=level)
         if device == "tile":
             with triton_runner.using(device="cpu", level=level, target=target):
                 recorder = request.recorder((kernel.__name__,))

@@ -20,7 +20,7 @@ import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._kernel.dumps import instrument, session
+from triton_runner._kernel.dumps import instrument, requests
 from triton_runner._kernel.dumps.changes import Before, changes_of
 
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
@@ -119,7 +119,7 @@ def main() -> int:
         return lambda: made.kernel.launch(grid, named)
 
     def dumped(level, selector, every=False, chosen=()):
-        request = session.request(
+        request = requests.request(
             [selector], matmul, every_iteration=every, programs=chosen or None, level=level
         )
         compiled = compiled_of(plain)

@@ -18,7 +18,7 @@ import torch
 import triton
 import triton_runner
 from triton_runner import _core
-from triton_runner._kernel.dumps import cubin_values, cuda_gdb, instrument, session
+from triton_runner._kernel.dumps import cubin_values, cuda_gdb, instrument, requests
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from kernels_for_dumps import add, matmul, row_squares, softmax
@@ -71,7 +71,7 @@ def kept_values(function, args, kwargs, grid) -> list:
     names = [site.value for site in sites if "ptr" not in site.type_text and "memdesc" not in site.type_text]
     kept, reasons = [], []
     for first in range(0, len(names), 32):
-        request = session.request(names[first : first + 32], function, level="cubin")
+        request = requests.request(names[first : first + 32], function, level="cubin")
         try:
             found = cubin_values.plan(request, kernel)
         except triton_runner.DiagnosticError as error:
@@ -140,7 +140,7 @@ def named() -> int:
     torch.manual_seed(0)
     x, y = (torch.randn(1024, device="cuda") for _ in range(2))
     programs, began = [0, 2], time.time()
-    request = session.request(["FADD"], add, programs=programs)
+    request = requests.request(["FADD"], add, programs=programs)
     _, recording, _ = cuda_gdb.run(request, add, None, (x, y, torch.zeros_like(x), 1024), {"B": 256}, (4,))
     sums = (x + y).cpu().numpy()
     for place, program in enumerate(programs):

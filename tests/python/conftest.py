@@ -95,5 +95,5 @@ def environment():
         if name not in before:
             del os.environ[name]
     os.environ.update(before)
-    if session := sys.modules.get("triton_runner._kernel.dumps.session"):
+    if session := sys.modules.get("triton_runner._kernel.dumps.requests"):
         session.dumps()

@@ -8,7 +8,7 @@ import pytest
 import triton.language as tl
 import triton_runner
 from triton_runner._core import probe
-from triton_runner._kernel.dumps import instrument, registers, session
+from triton_runner._kernel.dumps import instrument, registers, requests
 from triton_runner._memory import arrays
 from triton_runner._settings.keywords import Entry
 
@@ -42,7 +42,7 @@ def wrapped(arguments):
 
 
 def compare(kernel, arguments, constexprs, grid, level, target):
-    wanted = session.request(["*"], kernel, every_iteration=True, level=level)
+    wanted = requests.request(["*"], kernel, every_iteration=True, level=level)
     with triton_runner.using(level="ptx", target=target):
         _, recording, changes = instrument.run(wanted, kernel, None, wrapped(arguments), constexprs, grid)
     recorder = wanted.recorder((kernel.__name__,))
@@ -95,7 +95,7 @@ def test_registers_of_ptx(target):
         with triton_runner.using(level="ptx", target=target):
             text = rows.warmup(*arguments, grid=(3,), B=32).asm["ptx"]
             known = [name for name in names if probe.names_registers(text, "k.ptx", "rows", name)]
-            wanted = session.request(known, rows, every_iteration=True, level="ptx")
+            wanted = requests.request(known, rows, every_iteration=True, level="ptx")
             given = wrapped(arguments) if run is instrument.run else arguments
             found.append(run(wanted, rows, None, given, {"B": 32}, (3,)))
     (_, stored, changes), (_, read, _) = found
@@ -135,7 +135,7 @@ def test_a_value_in_a_loop_of_a_text(stage, tmp_path, monkeypatch):
     text = triton_runner.compile(outer_product, types, sizes, target="cuda:90", to="ttir").asm[stage]
     assert stage == "ttir" or "tt.call" in text
     value = re.search(r"(%\w+) = arith.extf .* to tensor<1x32xf32>", text)[1]
-    wanted = session.request([value], outer_product, every_iteration=True, level="ttir")
+    wanted = requests.request([value], outer_product, every_iteration=True, level="ttir")
     entry, arguments = Entry("ttir", "src", text), wrapped((a, b, out, steps, columns))
     with triton_runner.using(level="ptx", target="cuda:90"):
         _, recording, changes = instrument.run(wanted, outer_product, entry, arguments, sizes, (2,))

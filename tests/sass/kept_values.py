@@ -14,7 +14,7 @@ import torch
 import triton_runner
 from triton_runner import _core
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._kernel.dumps import cubin_values, instrument, session
+from triton_runner._kernel.dumps import cubin_values, instrument, requests
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "helpers"))
 from kernels_for_dumps import add, matmul, row_squares, softmax
@@ -54,7 +54,7 @@ def kept(function, arguments, options, grid) -> tuple[int, int, int]:
     for first in range(0, len(names), TOGETHER):
         some = names[first : first + TOGETHER]
         with contextlib.suppress(triton_runner.DiagnosticError):  # none of them
-            plan = cubin_values.plan(session.request(some, function, level="cubin"), compiled).plan
+            plan = cubin_values.plan(requests.request(some, function, level="cubin"), compiled).plan
             by_lines |= {*plan.values}
         with contextlib.suppress(triton_runner.DiagnosticError):
             with triton_runner.dumping(function, *some, level="cubin", every_iteration=True) as dump:

@@ -70,7 +70,7 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
     # Without Triton TTIR and TTGIR run all the same.
     if LEVELS[level].is_text and importlib.util.find_spec("triton") is not None:
-        from triton_runner._pipeline.dumps import print_later_stages  # it needs Triton
+        from triton_runner._pipeline.printed_stages import print_later_stages  # it needs Triton
 
         of = target or _settings.DEFAULT_TARGET
         print_later_stages(asm[level], level, of, compile_options(artifact), artifact.label, "triton")

@@ -12,7 +12,7 @@ import triton.backends
 from triton_runner import _core
 from triton_runner._base.levels import MLIR
 from triton_runner._pipeline import plans
-from triton_runner._pipeline.dumps import print_later_stages
+from triton_runner._pipeline.printed_stages import print_later_stages
 from triton_runner._pipeline.stages import tried
 from triton_runner._pipeline.targets import target_name
 

@@ -67,14 +67,14 @@ class Program:
 
     def given(self):
         """The launch of kernel.py:name."""
-        from triton_runner._programs.given import Given  # with NumPy
+        from triton_runner._programs.command_launch import CommandLaunch  # with NumPy
 
         check_program(self.name.rpartition(":")[0], False)
-        return Given(self.name, self.values(), self.grid, constants(self.constexprs, "--constexpr"))
+        return CommandLaunch(self.name, self.values(), self.grid, constants(self.constexprs, "--constexpr"))
 
     def launch(self):
         """Launches kernel.py:name: a function without arguments."""
-        from triton_runner._programs.given import launching
+        from triton_runner._programs.command_launch import launching
 
         _, named, launch = launching(self.given())
         return functools.partial(launch, **named)

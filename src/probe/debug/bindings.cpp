@@ -4,8 +4,8 @@
 
 namespace triton_runner::probe {
 
-Bindings::Bindings(const Flow& flow, const std::string& function, const std::vector<std::string>& variables,
-                   const Marks& marks)
+Bindings::Bindings(const RegisterFlow& flow, const std::string& function,
+                   const std::vector<std::string>& variables, const Marks& marks)
     : flow_(flow) {
   std::vector<bool> lost;
   for (size_t a = 0; a < variables.size(); ++a) {

@@ -7,14 +7,14 @@
 
 #include <triton_runner/probe/registers.h>
 
-#include "debug/flow.h"
+#include "debug/register_flow.h"
 
 namespace triton_runner::probe {
 
 class Bindings {
  public:
   // variables: of each assignment. An assignment without a place takes its variable out of sight everywhere.
-  Bindings(const Flow& flow, const std::string& function, const std::vector<std::string>& variables,
+  Bindings(const RegisterFlow& flow, const std::string& function, const std::vector<std::string>& variables,
            const Marks& marks);
   bool has(const std::string& variable) const { return numbers_.contains(variable); }
   // The assignment; -1: none, or which one depends on the way to the instruction.
@@ -29,7 +29,7 @@ class Bindings {
   };
   void apply(uint32_t instruction, bool after, State& state) const;
 
-  const Flow& flow_;
+  const RegisterFlow& flow_;
   std::map<std::string, uint32_t> numbers_;
   std::map<std::pair<uint32_t, bool>, std::vector<Event>>
       events_;                 // by place: before an instruction, or after it

@@ -24,7 +24,7 @@ struct CodeLoop {
 };
 
 // The instructions that a jump comes back to.
-std::vector<uint32_t> loop_heads(const Flow& flow) {
+std::vector<uint32_t> loop_heads(const RegisterFlow& flow) {
   std::vector<uint32_t> heads;
   for (uint32_t i = 0; i < flow.steps.size(); ++i)
     for (const uint32_t to : flow.steps[i].next)
@@ -34,7 +34,7 @@ std::vector<uint32_t> loop_heads(const Flow& flow) {
   return heads;
 }
 
-std::vector<CodeLoop> loops_of(const Flow& flow) {
+std::vector<CodeLoop> loops_of(const RegisterFlow& flow) {
   const auto count = static_cast<uint32_t>(flow.steps.size());
   std::vector<std::vector<uint32_t>> previous(count + 1);
   for (uint32_t i = 0; i < count; ++i)
@@ -72,7 +72,7 @@ std::vector<CodeLoop> loops_of(const Flow& flow) {
   return loops;
 }
 
-std::vector<TextLoop> by_lines(const Flow& flow) {
+std::vector<TextLoop> by_lines(const RegisterFlow& flow) {
   std::vector<TextLoop> out;
   auto lines = [&](const std::vector<uint32_t>& steps) {
     std::vector<int> at;

@@ -17,7 +17,7 @@ size_t words(size_t n) { return n / 64 + 1; }
 
 }  // namespace
 
-Holding::Holding(Flow flow, std::vector<Piece> pieces) : flow_(std::move(flow)) {
+Holding::Holding(RegisterFlow flow, std::vector<Piece> pieces) : flow_(std::move(flow)) {
   const auto n = static_cast<uint32_t>(flow_.steps.size());
   uint32_t values = 0;
   for (const Piece& p : pieces) {
@@ -101,7 +101,7 @@ void Holding::through(uint32_t block, uint32_t to, Bits& held) const {
           for (const uint32_t other : of.pieces) drop(held, other);
         put(held, p);
       },
-      [&](const Flow::Step& step) {
+      [&](const RegisterFlow::Step& step) {
         if (step.forgets) std::fill(held.begin(), held.end(), 0);
         for (const uint32_t reg : step.writes)
           for (const uint32_t p : of_register_[reg]) drop(held, p);
@@ -123,7 +123,9 @@ void Holding::follow() {
     waits[b] = false;
     Bits held = held_[b], computed = computed_[b];
     through(b, blocks_[b + 1], held);
-    walk(b, blocks_[b + 1], [&](uint32_t p) { put(computed, pieces_[p].value); }, [](const Flow::Step&) {});
+    walk(
+        b, blocks_[b + 1], [&](uint32_t p) { put(computed, pieces_[p].value); },
+        [](const RegisterFlow::Step&) {});
     for (const uint32_t to : flow_.steps[blocks_[b + 1] - 1].next) {
       if (to >= n) continue;
       const uint32_t next = block_of(to);
@@ -145,7 +147,7 @@ bool Holding::has(uint32_t value) const { return value < size_.size() && size_[v
 
 // In unrolled code: which of the copies of its block an instruction is of.
 uint32_t Holding::copy_of(uint32_t instruction, uint32_t block) const {
-  const Flow::Step& step = flow_.steps[instruction];
+  const RegisterFlow::Step& step = flow_.steps[instruction];
   uint32_t copy = 0;
   for (uint32_t i = blocks_[block]; i < instruction; ++i)
     copy += flow_.steps[i].ptx_line == step.ptx_line && flow_.steps[i].opcode == step.opcode;
@@ -186,7 +188,9 @@ bool Holding::may_be_computed(uint32_t instruction, uint32_t value) const {
   const uint32_t block = block_of(instruction);
   if (probe::has(computed_[block], value)) return true;
   bool yes = false;
-  walk(block, instruction, [&](uint32_t p) { yes |= pieces_[p].value == value; }, [](const Flow::Step&) {});
+  walk(
+      block, instruction, [&](uint32_t p) { yes |= pieces_[p].value == value; },
+      [](const RegisterFlow::Step&) {});
   return yes;
 }
 
@@ -198,7 +202,7 @@ bool Holding::is_read(uint32_t instruction, uint32_t reg) const {
     work.pop_back();
     if (i >= flow_.steps.size() || seen[i]) continue;
     seen[i] = true;
-    const Flow::Step& step = flow_.steps[i];
+    const RegisterFlow::Step& step = flow_.steps[i];
     auto names = [&](const std::vector<uint32_t>& list) {
       return std::find(list.begin(), list.end(), reg) != list.end();
     };

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "debug/flow.h"
+#include "debug/register_flow.h"
 
 namespace triton_runner::probe {
 
@@ -23,9 +23,9 @@ using Bits = std::vector<uint64_t>;
 
 class Holding {
  public:
-  Holding(Flow flow, std::vector<Piece> pieces);
+  Holding(RegisterFlow flow, std::vector<Piece> pieces);
 
-  const Flow& flow() const { return flow_; }
+  const RegisterFlow& flow() const { return flow_; }
   const Piece& piece(uint32_t i) const { return pieces_[i]; }
   // Returns whether any register ever has something of a value.
   bool has(uint32_t value) const;
@@ -51,7 +51,7 @@ class Holding {
   uint32_t block_of(uint32_t instruction) const;
   uint32_t copy_of(uint32_t instruction, uint32_t block) const;
 
-  Flow flow_;
+  RegisterFlow flow_;
   std::vector<Piece> pieces_;
   std::vector<uint32_t> blocks_;               // their first instructions, and the code's size
   std::vector<std::vector<uint32_t>> before_;  // of each instruction, pieces

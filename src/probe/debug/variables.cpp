@@ -32,7 +32,7 @@ std::vector<Piece> pieces_of(const RegisterPlan& plan, const std::string& kernel
   return out;
 }
 
-std::vector<Piece> pieces_of(const SassPlan& plan, const sass::Function& f, const Flow& flow) {
+std::vector<Piece> pieces_of(const SassPlan& plan, const sass::Function& f, const RegisterFlow& flow) {
   std::unordered_map<std::string_view, uint32_t> numbers;
   for (uint32_t r = 0; r < flow.registers.size(); ++r) numbers.emplace(flow.registers[r], r);
   std::vector<Piece> out;
@@ -115,11 +115,11 @@ Variables::Variables(Assigned assigned, std::shared_ptr<const ptx::Module> ptx, 
                      const Marks& marks, std::shared_ptr<const sass::Module> machine, const SassPlan* plan)
     : assigned_(std::move(assigned)), ptx_(std::move(ptx)), machine_(std::move(machine)), kernel_(kernel) {
   const sass::Function& f = *machine_->find(kernel);
-  Flow flow = flow_of(*machine_, f);
+  RegisterFlow flow = flow_of(*machine_, f);
   std::vector<Piece> pieces;
   if (plan) pieces = pieces_of(*plan, f, flow);
   holding_ = std::make_unique<Holding>(std::move(flow), std::move(pieces));
-  of_ptx_ = std::make_unique<Flow>(flow_of(*ptx_, *ptx_->find_function(kernel)));
+  of_ptx_ = std::make_unique<RegisterFlow>(flow_of(*ptx_, *ptx_->find_function(kernel)));
   bindings_ = std::make_unique<Bindings>(*of_ptx_, kernel, variables_of(assigned_), marks);
   for (uint32_t i = 0; i < of_ptx_->steps.size(); ++i) ptx_of_line_.try_emplace(of_ptx_->steps[i].line, i);
   place_values(plan ? plan->taps : std::vector<Tap>{});
@@ -134,7 +134,7 @@ void Variables::place_values(const std::vector<Tap>& taps) {
         std::find_if(taps_.begin(), taps_.end(), [&](const Tap& t) { return t.site.value == a.site.value; });
     tap_of_.push_back(at == taps_.end() ? -1 : static_cast<int>(at - taps_.begin()));
   }
-  const Flow& flow = holding_->flow();
+  const RegisterFlow& flow = holding_->flow();
   for (uint32_t i = 0; i < flow.steps.size(); ++i) of_line_[flow.steps[i].line].push_back(i);
 }
 
@@ -161,7 +161,7 @@ Variables::Found Variables::found_at(const std::string& variable, uint32_t instr
   uint32_t at = instruction;
   if (machine_) {  // the PTX instruction that it is made of, or the last one before it that is known
     uint32_t i = at;
-    const Flow& flow = holding_->flow();
+    const RegisterFlow& flow = holding_->flow();
     while (i > 0 && !ptx_of_line_.contains(flow.steps[i].ptx_line)) --i;
     const auto of = ptx_of_line_.find(flow.steps[i].ptx_line);
     if (of == ptx_of_line_.end()) return {};

@@ -49,7 +49,7 @@ Marks marks_of(const Assigned& assigned, const RegisterPlan& plan);
 
 class Holding;
 class Bindings;
-struct Flow;
+struct RegisterFlow;
 
 class Variables {
  public:
@@ -105,8 +105,8 @@ class Variables {
   std::shared_ptr<const sass::Module> machine_;
   std::string kernel_;
   std::vector<Tap> taps_;
-  std::vector<int> tap_of_;       // of each assignment, or -1
-  std::unique_ptr<Flow> of_ptx_;  // of machine code: its PTX
+  std::vector<int> tap_of_;               // of each assignment, or -1
+  std::unique_ptr<RegisterFlow> of_ptx_;  // of machine code: its PTX
   std::unique_ptr<Bindings> bindings_;
   std::unique_ptr<Holding> holding_;
   std::unordered_map<int, std::vector<uint32_t>> of_line_;  // instructions

@@ -12,7 +12,7 @@ import kernels_for_names as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described  # noqa: E402
 from triton_runner._code.flow import Flow  # noqa: E402
-from triton_runner._kernel.dumps import instrument, session  # noqa: E402
+from triton_runner._kernel.dumps import instrument, requests  # noqa: E402
 from triton_runner._kernel.lockstep import lockstep, pairs  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
@@ -220,7 +220,7 @@ def test_what_a_kernel_stores_has_the_names_of_the_engines(kernel):
     """As on a GPU: the stores of a dump, run at PTX, beside what the tile engine hands over."""
     runs = []
     for stores in (False, True):
-        wanted = session.request(("*",), kernel, every_iteration=True, level="ttgir")
+        wanted = requests.request(("*",), kernel, every_iteration=True, level="ttgir")
         given = kernels.arguments(kernel)
         if stores:
             with triton_runner.using(level="ptx", target=TARGET):

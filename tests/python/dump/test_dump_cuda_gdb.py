@@ -11,7 +11,7 @@ import pytest
 import torch
 import triton_runner
 from kernels_for_dumps import add
-from triton_runner._kernel.dumps import cuda_gdb, cuda_gdb_script, machine_values, session
+from triton_runner._kernel.dumps import cuda_gdb, cuda_gdb_script, machine_values, requests
 
 GDB = '''
 """The part of gdb's Python that the script uses: two blocks of four warps whose FADD is stopped behind."""
@@ -147,7 +147,7 @@ def act(gdb, tmp_path, monkeypatch):
 
 def run(*selectors, programs=(0, 2), **options):
     x = torch.zeros(512)
-    request = session.request(selectors, add, programs=list(programs), level="cubin", **options)
+    request = requests.request(selectors, add, programs=list(programs), level="cubin", **options)
     with triton_runner.using(target="cuda:90"):
         return cuda_gdb.run(request, add, None, (x, x, x, 512), {"B": 128}, (4,))[1].series
 
@@ -182,7 +182,7 @@ def test_names_that_are_not_there(debugger):
         run("FADD", "total")
     with pytest.raises(triton_runner.DiagnosticError, match="at most 64 programs"):
         x = torch.zeros(1)
-        request = session.request(["FADD"], add, level="cubin")
+        request = requests.request(["FADD"], add, level="cubin")
         with triton_runner.using(target="cuda:90"):
             cuda_gdb.run(request, add, None, (x, x, x, 1), {"B": 128}, (65,))
 

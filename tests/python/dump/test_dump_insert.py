@@ -11,7 +11,7 @@ import triton_runner.language as dl
 from kernels_for_dumps import collatz, matmul, outer_product, row_sums
 from triton_runner import _core
 from triton_runner._artifact.compiled_kernel import compiled_of
-from triton_runner._kernel.dumps import instrument, session
+from triton_runner._kernel.dumps import instrument, requests
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._settings.keywords import Entry
 
@@ -32,7 +32,7 @@ def types(x_ptr, o_ptr, B: tl.constexpr):
 
 
 def on_tile(kernel, arguments, constexprs, grid, level, target, **request):
-    wanted = session.request(["*"], kernel, level=level, **request)
+    wanted = requests.request(["*"], kernel, level=level, **request)
     recorder = wanted.recorder((kernel.__name__,))
     with triton_runner.using(level=level, target=target, recorder=recorder):
         kernel[grid](*arguments, **constexprs)
@@ -40,7 +40,7 @@ def on_tile(kernel, arguments, constexprs, grid, level, target, **request):
 
 
 def at_ptx(kernel, arguments, constexprs, grid, level, target, selectors=("*",), **request):
-    wanted = session.request(selectors, kernel, level=level, **request)
+    wanted = requests.request(selectors, kernel, level=level, **request)
     with triton_runner.using(level="ptx", target=target):
         return instrument.run(wanted, kernel, None, arguments, constexprs, grid)[1:]
 
@@ -178,7 +178,7 @@ def test_shared_memory_overflow_is_said_before_launching(monkeypatch):
 
 def test_a_trap_leaves_what_was_computed():
     x = torch.randn(2, 64).half()  # the third row is not there
-    request = session.request(["tt.get_program_id"], row_sums, level="ttgir")
+    request = requests.request(["tt.get_program_id"], row_sums, level="ttgir")
     with (
         triton_runner.using(level="ptx", target="cuda:80", threads=1),
         pytest.raises(triton_runner.KernelTrap) as caught,
@@ -196,7 +196,7 @@ def test_amd_compiles(level):
     with triton_runner.using(target=target, level="ttgir"):
         x = torch.randn(2, 64).half()
         kernel = row_sums.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
-    wanted = session.request(["*"], row_sums, level=level, every_iteration=True)
+    wanted = requests.request(["*"], row_sums, level=level, every_iteration=True)
     compiled = compiled_of(kernel)
     named = [("x_ptr", x), ("o_ptr", x), ("columns", 64)]
     insertion, _ = instrument.with_stores(wanted, compiled, level, (2, 1, 1), named)
@@ -218,7 +218,7 @@ def test_a_file_that_no_pass_has_seen(every_iteration, tmp_path, monkeypatch):
     (tmp_path / "outer_product.source").write_text(text)
     a, b = torch.randn(64, 7).bfloat16(), torch.randn(7, 64).bfloat16()
     out = torch.zeros(64, 64).bfloat16()
-    wanted = session.request([value], outer_product, every_iteration=every_iteration, level="ttir")
+    wanted = requests.request([value], outer_product, every_iteration=every_iteration, level="ttir")
     entry = Entry("ttir", "dir", str(tmp_path))
     with triton_runner.using(level="ptx", target="cuda:90"):
         _, recording, changes = instrument.run(wanted, outer_product, entry, (a, b, out, 7, 64), sizes, (2,))

@@ -16,7 +16,7 @@ import triton_runner.language as dl  # noqa: E402
 from kernels_for_dumps import add, collatz, described, matmul, row_sums, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, _core  # noqa: E402
 from triton_runner._artifact.compiled_kernel import compiled_of  # noqa: E402
-from triton_runner._kernel.dumps import instrument, register_stores, registers, session  # noqa: E402
+from triton_runner._kernel.dumps import instrument, register_stores, registers, requests  # noqa: E402
 
 
 @triton_runner.jit
@@ -70,7 +70,7 @@ def launch(kernel, target, selectors, run, level="ptx", **request):
         kept.setdefault((kernel, i), value).copy_(value) if isinstance(value, torch.Tensor) else value
         for i, value in enumerate(given)
     )
-    wanted = session.request(selectors, kernel, level=level, **request)
+    wanted = requests.request(selectors, kernel, level=level, **request)
     with triton_runner.using(device="cpu", level="ptx", target=target):
         found = run(wanted, kernel, None, given, constexprs, grid)
     return (*found, [value.clone() for value in given if isinstance(value, torch.Tensor)])
@@ -149,7 +149,7 @@ def ptxas(text, target):
 @pytest.mark.parametrize("kernel, target", KERNELS, ids=lambda v: getattr(v, "__name__", v))
 def test_ptxas_takes_it(kernel, target, every_iteration):
     given, constexprs, grid = arguments(kernel)
-    wanted = session.request(opcodes(kernel, target), kernel, level="ptx", every_iteration=every_iteration)
+    wanted = requests.request(opcodes(kernel, target), kernel, level="ptx", every_iteration=every_iteration)
     with triton_runner.using(device="cpu", level="ptx", target=target):
         compiled = kernel.warmup(*given, grid=grid, **constexprs)
         stores, changes = register_stores.instrumented(wanted, compiled_of(compiled), (*grid, 1, 1)[:3], [])
@@ -220,7 +220,7 @@ def test_ptx_of_ones_own(kernel):
     """How many parameters are Triton's is found by counting: the buffer's comes before them."""
     artifact, given, grid = loaded(kernel, "cuda:90")
     named = list(zip((name for name in kernel.arg_names if name != "B"), given, strict=True))
-    wanted = session.request(["%p1", "%r5"], every_iteration=True, programs=[(1,)])
+    wanted = requests.request(["%p1", "%r5"], every_iteration=True, programs=[(1,)])
     recording, changes = instrument.run_kernel(wanted, artifact, grid, named)
     assert changes[0] == "outputs: the same as the plain kernel's"
     with triton_runner.dumping(kernel.__name__, "%p1", "%r5", every_iteration=True, programs=[(1,)]) as dump:
@@ -289,7 +289,7 @@ again:
 }}
 """
     kernel = triton_runner.load(text)
-    wanted = session.request(["add.s64"], every_iteration=True, max_bytes=1 << 32)
+    wanted = requests.request(["add.s64"], every_iteration=True, max_bytes=1 << 32)
     stores, _ = register_stores.instrumented(wanted, compiled_of(kernel), (1, 1, 1), [])
     assert stores.bytes > 1 << 30 and ptxas(stores.text, "sm_80") == ""
     recording, _ = instrument.run_kernel(wanted, kernel, (1,), [])

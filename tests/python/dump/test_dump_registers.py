@@ -14,7 +14,7 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_dumps import described, softmax, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap, _settings  # noqa: E402
-from triton_runner._kernel.dumps import registers, session  # noqa: E402
+from triton_runner._kernel.dumps import registers, requests  # noqa: E402
 from triton_runner._settings import keywords  # noqa: E402
 
 TARGETS = ("cuda:80", "cuda:90")
@@ -358,7 +358,7 @@ def test_a_value_of_llir_that_is_in_no_register():
 
 def edited(text, ttgir):
     request = dataclasses.replace(
-        session.request(("x", "weights", "total"), softmax, True), ttgir=ttgir, level="ptx"
+        requests.request(("x", "weights", "total"), softmax, True), ttgir=ttgir, level="ptx"
     )
     entry = keywords.Entry("ptx", "src", text, '{"num_warps": 4, "shared": 16}')
     torch.manual_seed(1)

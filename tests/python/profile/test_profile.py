@@ -17,7 +17,7 @@ from triton_runner._base import typed
 from triton_runner._kernel.cost import bounds, chips
 from triton_runner._kernel.cost.counters import COUNTERS
 from triton_runner._kernel.cost.counting import programs_of
-from triton_runner._kernel.cost.profiling import Watching
+from triton_runner._kernel.cost.profiling import LaunchCounts
 from triton_runner._kernel.cost.results import Profile
 from triton_runner.verbs.profile.text import text_of
 
@@ -110,7 +110,7 @@ def test_the_room_around_an_array_is_not_memory_of_the_launch():
 
 
 def test_an_empty_grid_and_other_kernels_are_passed_over():
-    watching = Watching(["nope"])
+    watching = LaunchCounts(["nope"])
     x = torch.ones(128)
     with triton_runner.using(device="cpu", target="cuda:90"), watching.watching():
         add[(1,)](x, x, x, 128, BLOCK=128)
@@ -118,7 +118,7 @@ def test_an_empty_grid_and_other_kernels_are_passed_over():
     result = watching.result(0)
     assert not result.launches and result.others == ["add"]
     assert "launched kernels: add" in text_of(result)
-    nothing = Watching()
+    nothing = LaunchCounts()
     with triton_runner.using(device="cpu", target="cuda:90"), nothing.watching():
         add[(0,)](x, x, x, 128, BLOCK=128)
     assert text_of(nothing.result(0)) == "no kernel was launched"

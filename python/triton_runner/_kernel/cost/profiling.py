@@ -161,7 +161,7 @@ def _groups(what: Counted) -> list[Group]:
     return [Group(warps, int(what.by_warp[:, warps].sum())) for warps in by_counts.values()]
 
 
-class Watching:
+class LaunchCounts:
     """names: launches of these kernels only, () of all; most: launches, each kernel and grid once; options:
     of counted_launch()."""
 

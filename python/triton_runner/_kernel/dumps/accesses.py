@@ -16,7 +16,7 @@ from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._code.slices import arguments_of
 from triton_runner._core import ir, probe
-from triton_runner._kernel.dumps import boxes, session
+from triton_runner._kernel.dumps import boxes, requests
 from triton_runner._launch.launchers import Call, observing
 
 READS = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas")
@@ -166,8 +166,8 @@ def of_launch(launch: Relaunch, max_bytes: int, go) -> Launched:
     if not kernel.recorded():
         go()
         return Launched(launch.name)
-    request = session.Request(tuple((name, ()) for name in kernel.recorded()), True, max_bytes=max_bytes)
-    with session.recording(request, launch.name) as dumps, _settings.using(threads=1):
+    request = requests.Request(tuple((name, ()) for name in kernel.recorded()), True, max_bytes=max_bytes)
+    with requests.recording(request, launch.name) as dumps, _settings.using(threads=1):
         go()
     dropped = any(values.dropped for values in dumps[-1]) if dumps else True
     found = kernel.of(dumps[-1]) if dumps else []

@@ -14,7 +14,7 @@ from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.markers import without_markers
 from triton_runner._base.releases import installed
 from triton_runner._core import probe
-from triton_runner._kernel.dumps.session import names_value
+from triton_runner._kernel.dumps.requests import names_value
 from triton_runner._worker.spelling import option
 
 

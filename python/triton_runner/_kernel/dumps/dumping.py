@@ -11,9 +11,9 @@ from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, ON_CPU
-from triton_runner._kernel.dumps import session
+from triton_runner._kernel.dumps import requests
 from triton_runner._kernel.dumps.records import Dump, Values
-from triton_runner._kernel.dumps.session import active
+from triton_runner._kernel.dumps.requests import active
 from triton_runner._launch import launchers
 from triton_runner._settings import devices
 
@@ -57,7 +57,7 @@ class dumping:
         if kernel is not None and name is None:
             raise fail(f"dumping({kernel!r}): expected a kernel, its name, or None for all")
         self.kernel = name
-        self.request = session.request(
+        self.request = requests.request(
             selectors, None if isinstance(kernel, str) else kernel, every_iteration, programs, max_bytes,
             level=level or "",
         )  # fmt: skip
@@ -112,7 +112,7 @@ class dumping:
     def _observe(self, call: launchers.Call, go) -> None:
         """A launch of a loaded artifact (an ArtifactKernel)."""
         kernel = call.kernel
-        if not isinstance(kernel, ArtifactKernel) or session.for_launch(kernel.name) is not self:
+        if not isinstance(kernel, ArtifactKernel) or requests.for_launch(kernel.name) is not self:
             return go()
 
         def kernel_of(level: str) -> ArtifactKernel:
@@ -128,7 +128,7 @@ class dumping:
             return go()  # the tile engine hands the values over
         from triton_runner._kernel.dumps import instrument, machine_values, registers  # few launches do
 
-        with session.suspended(), session.kept_of_traps(self.request, self.add):
+        with requests.suspended(), requests.kept_of_traps(self.request, self.add):
             if kernel.device != "cpu":
                 recording, changes = instrument.run_kernel(self.request, kernel, grid, named)
             elif kernel.level == "cubin":

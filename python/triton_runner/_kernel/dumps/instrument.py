@@ -23,7 +23,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import MLIR
 from triton_runner._base.metadata import jsonable
 from triton_runner._base.releases import installed
-from triton_runner._kernel.dumps import register_stores, session
+from triton_runner._kernel.dumps import register_stores, requests
 from triton_runner._kernel.dumps.changes import Before, Copies, changes_of, check_shared
 from triton_runner._kernel.dumps.statements import uses_statements
 from triton_runner._launch.launchers import axes_of
@@ -35,7 +35,7 @@ from triton_runner._settings import devices
 
 def run(request, function, entry, args, kwargs, grid, compare=True):
     """Launches a Python kernel (entry: the artifact that it enters as, or None) with the dump of a
-    session.Request. Returns the plain kernel, compiled, the _core.probe.Recording, and what the stores
+    requests.Request. Returns the plain kernel, compiled, the _core.probe.Recording, and what the stores
     changed, a sentence each.
 
     Values are named as at request.level; where that is neither "ttir" nor "ttgir", as at the level that the
@@ -92,7 +92,7 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
     copies = Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
     trapped = None  # the plain kernel's trap: its place is in the code that the user knows
-    with session.suspended():  # these launches are of the dump that is being taken
+    with requests.suspended():  # these launches are of the dump that is being taken
         if copies is not None and copies.taken:
             try:
                 launch_copies(copies.named)

@@ -14,7 +14,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, warn
 from triton_runner._base.levels import MLIR
 from triton_runner._code.names import check_single
 from triton_runner._core import ir, probe
-from triton_runner._kernel.dumps import cuda_gdb, fill, instrument, machine_values, registers, session
+from triton_runner._kernel.dumps import cuda_gdb, fill, instrument, machine_values, registers, requests
 from triton_runner._kernel.dumps.marked import Marker, markers_of
 from triton_runner._kernel.dumps.statements import keeping, switched_off, uses_statements
 from triton_runner._settings import devices, messages
@@ -115,7 +115,7 @@ def checked_grid(grid, plan: DumpLayout):
 
 def wanted(function, ask: DumpKeywords | None) -> bool:
     """Whether a launch of this kernel is recorded: by its keywords, by dumping(), by its own statements."""
-    return ask is not None or session.for_launch(function.__name__) is not None or uses_statements(function)
+    return ask is not None or requests.for_launch(function.__name__) is not None or uses_statements(function)
 
 
 def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup: bool):
@@ -123,7 +123,7 @@ def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup
     if switched_off():
         # Neither statements nor keywords; dumping() around the launch still records.
         ask, function = None, function.without_dumps if uses_statements(function) else function
-        if session.for_launch(function.__name__) is None:
+        if requests.for_launch(function.__name__) is None:
             return function.launch(entry, args, kwargs, grid, warmup)
     with keeping(True), messages.saved_last():
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
@@ -134,7 +134,7 @@ def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup
 
 
 def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
-    around = session.for_launch(function.__name__)
+    around = requests.for_launch(function.__name__)
     at_cubin = around is not None and around.request.level == "cubin"
     if at_cubin and uses_statements(function):  # registers of the code as it is
         function = function.without_dumps
@@ -147,17 +147,17 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     if on_engine:
         dumps: list = []
         try:
-            with session.recording(request, kernel.name) as dumps:
+            with requests.recording(request, kernel.name) as dumps:
                 kernel = function.launch(entry, args, kwargs, grid, False)
         except KernelTrap:  # what it computed until then is there to be looked at
             for dump in dumps:
-                around.add(dump) if around is not None else session.keep(dump)
+                around.add(dump) if around is not None else requests.keep(dump)
             raise
     else:
         run = _way(request, plan)
         with (
-            session.suspended(),
-            session.kept_of_traps(request, around.add if around is not None else session.keep),
+            requests.suspended(),
+            requests.kept_of_traps(request, around.add if around is not None else requests.keep),
         ):
             kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
         dumps = [request.dump(recording, changes)]
@@ -174,7 +174,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
             if notes:
                 warn(f"the dump of {plan.who}: {'; '.join(notes)}")
         elif around is None:
-            session.keep(dump)
+            requests.keep(dump)
         if around is not None:
             around.add(dump)
     return kernel
@@ -215,7 +215,7 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> DumpLa
     module = _module(text, f"{kernel.name}.{level}")
     plan.take_markers(_markers(text, module.filename))
     if on_engine:
-        selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
+        selectors = [(text, list(lines)) for text, lines in requests.request(ask.values, function).selectors]
         selection = probe.select(module, kernel.name, selectors)
         chosen = []
         for number, text in enumerate(ask.values):
@@ -249,9 +249,9 @@ def _meant(text: str, sites: list) -> list:
     return [[site for site in sites if site.loops == deepest][-1]]
 
 
-def _request(ask: DumpKeywords, plan: DumpLayout, around, function) -> session.Request:
+def _request(ask: DumpKeywords, plan: DumpLayout, around, function) -> requests.Request:
     """Returns what the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
-    own = session.request(
+    own = requests.request(
         ask.values, function, plan.every_iteration, ask.programs, markers=bool(plan.markers) or not plan.text
     )
     if around is None:

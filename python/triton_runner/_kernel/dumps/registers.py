@@ -22,7 +22,7 @@ from triton_runner._base.releases import installed
 from triton_runner._code import llvm_ir, llvm_values
 from triton_runner._core import probe
 from triton_runner._kernel.dumps import amd_registers
-from triton_runner._kernel.dumps.session import names_value
+from triton_runner._kernel.dumps.requests import names_value
 from triton_runner._worker.spelling import option
 
 

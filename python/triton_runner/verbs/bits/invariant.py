@@ -19,8 +19,8 @@ from triton_runner._artifact.relaunch import Relaunch, of_call
 from triton_runner._base.errors import KernelTrap, fail, package_folders
 from triton_runner._launch.launchers import observing
 from triton_runner._memory.arguments import host
-from triton_runner._programs import asked
-from triton_runner._programs.asked import Asked
+from triton_runner._programs import intercept
+from triton_runner._programs.intercept import InterceptedLaunch
 from triton_runner.verbs.bits import compare, why
 from triton_runner.verbs.bits.compare import Variant
 from triton_runner.verbs.bits.results import Launch, Origin, Row
@@ -96,7 +96,7 @@ def call_of(name: str, function, arguments: dict, invariant: str, known: dict) -
     return Call(name, function, arguments, size, axes, (invariant,))
 
 
-class Catching(asked.Watching):
+class Catching(intercept.Interceptor):
     """Runs a program and catches the first call that launches a kernel: of the function `name`, or of the one
     whose code does the launch."""
 
@@ -105,7 +105,7 @@ class Catching(asked.Watching):
         self._invariant, self._name = invariant, name
         self.call: Call | None = None
 
-    def seen(self, launch: Asked) -> None:
+    def seen(self, launch: InterceptedLaunch) -> None:
         if self.call is None and (frame := _frame(self._name)) is not None:
             code, values = frame.f_code, dict(frame.f_locals)
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -143,14 +143,14 @@ def _function(frame):
     return function
 
 
-class _Fixed(asked.Watching):
+class _Fixed(intercept.Interceptor):
     """Autotuners take one of their configurations, so that no time decides. tuned: their configurations."""
 
     def __init__(self, chosen: int):
         super().__init__()
         self._chosen, self.tuned = chosen, {}
 
-    def seen(self, launch: Asked) -> tuple | None:
+    def seen(self, launch: InterceptedLaunch) -> tuple | None:
         if not launch.is_tuned:
             return None
         self.tuned[launch.name] = [options for options, _ in launch.configs]

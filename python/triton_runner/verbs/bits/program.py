@@ -6,14 +6,14 @@ import dataclasses
 import time
 
 from triton_runner._base.errors import fail
-from triton_runner._programs import asked
-from triton_runner._programs.asked import Asked
+from triton_runner._programs import intercept
+from triton_runner._programs.intercept import InterceptedLaunch
 from triton_runner.verbs.bits import compare, static, variants
 from triton_runner.verbs.bits.results import SCHEMA, Bits, Launch
 from triton_runner.verbs.bits.variants import Axes
 
 
-class WatchedBits(asked.Watching):
+class WatchedBits(intercept.Interceptor):
     """level: whose bits are compared, "" for the lowest that the CPU executes."""
 
     def __init__(self, axes: Axes, names=(), most: int = 4, level: str = "", say=lambda text: None):
@@ -24,7 +24,7 @@ class WatchedBits(asked.Watching):
     def result(self, status: int) -> Bits:
         return Bits(SCHEMA, self._launches, self.selection.left_out, status)
 
-    def chosen(self, launch: Asked) -> tuple | None:
+    def chosen(self, launch: InterceptedLaunch) -> tuple | None:
         """The first configuration that runs, with which a program goes on that tunes; None: its own."""
         self._say(launch.name)
         started = time.perf_counter()

@@ -8,7 +8,7 @@ import contextlib
 from triton_runner import _settings
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
-from triton_runner._programs.given import Given, launching
+from triton_runner._programs.command_launch import CommandLaunch, launching
 from triton_runner._worker import job
 from triton_runner.verbs.bits import invariant as invariance
 from triton_runner.verbs.bits import program
@@ -17,7 +17,7 @@ from triton_runner.verbs.bits.results import SCHEMA, Bits
 from triton_runner.verbs.bits.variants import Axes
 
 
-def compared(given: Given, axes: Axes, level: str, invariant: str, say) -> Bits:
+def compared(given: CommandLaunch, axes: Axes, level: str, invariant: str, say) -> Bits:
     """The launch in its configurations, or in batches of other sizes."""
     comparing = program.WatchedBits(axes, level=level, say=say)
     with _settings.using(threads=1):
@@ -37,7 +37,7 @@ def of_case(path: str, axes: Axes, level: str, say) -> Bits:
     if "kernel.py" in case.archive:
         with case.extracted() as folder, contextlib.ExitStack() as held:
             held.enter_context(_settings.using(target=case.target))
-            return compared(Given(**case.as_python(folder)), axes, level, "", say)
+            return compared(CommandLaunch(**case.as_python(folder)), axes, level, "", say)
     if axes != Axes():
         raise fail(
             f"{path} has no Python of its kernel, which could be compiled in other configurations",

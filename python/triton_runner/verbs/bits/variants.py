@@ -12,7 +12,7 @@ from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.of_release import of_release
 from triton_runner._launch.launchers import observing
 from triton_runner._pipeline import versions
-from triton_runner._programs.asked import Asked, refused
+from triton_runner._programs.intercept import InterceptedLaunch, refused
 from triton_runner.verbs.bits.compare import Variant
 
 _WARPS = (1, 2, 4, 8)
@@ -34,7 +34,7 @@ class Axes:
         return self == Axes()
 
 
-def of(launch: Asked, axes: Axes) -> list[Variant]:
+def of(launch: InterceptedLaunch, axes: Axes) -> list[Variant]:
     """All of them. What does not come to a launch has its state."""
     compiled = [_compiled(launch, *chosen) for chosen in _options(launch, axes)]
     _share_arguments(launch, compiled)
@@ -59,7 +59,7 @@ def _common(compiled: list[Variant]) -> frozenset:
     )
 
 
-def _options(launch: Asked, axes: Axes) -> list[tuple]:
+def _options(launch: InterceptedLaunch, axes: Axes) -> list[tuple]:
     """(options, hook, target, release) of what is compiled."""
     pairs = launch.variants({})
     if axes.configs:
@@ -74,7 +74,7 @@ def _options(launch: Asked, axes: Axes) -> list[tuple]:
     ]
 
 
-def _compiled(launch: Asked, options: dict, hook, target: str, release: str) -> Variant:
+def _compiled(launch: InterceptedLaunch, options: dict, hook, target: str, release: str) -> Variant:
     named = {**options, **({"target": target} if target else {}), **({"triton": release} if release else {})}
     calls: list[tuple] = []
     try:
@@ -96,7 +96,7 @@ def _compiled(launch: Asked, options: dict, hook, target: str, release: str) -> 
     return Variant(named, relaunch, hook=hook)
 
 
-def _share_arguments(launch: Asked, compiled: list[Variant]) -> None:
+def _share_arguments(launch: InterceptedLaunch, compiled: list[Variant]) -> None:
     """One copy of what the arguments held, where no hook of a configuration changes it."""
     if any(hook is not None for _, hook in launch.configs):
         return
@@ -107,7 +107,7 @@ def _share_arguments(launch: Asked, compiled: list[Variant]) -> None:
             one.launch = dataclasses.replace(one.launch, arguments=first)
 
 
-def _fused(launch: Asked, one: Variant) -> list[Variant]:
+def _fused(launch: InterceptedLaunch, one: Variant) -> list[Variant]:
     """The same with fp fusion off, or on where it is off."""
     if one.launch is None:
         return []

@@ -15,8 +15,8 @@ from triton_runner._kernel.cases import judge
 from triton_runner._kernel.cases.results import FINE, NO_FAULT, Judged
 from triton_runner._launch.launchers import observing
 from triton_runner._pipeline.failures import CompilerError
-from triton_runner._programs import asked
-from triton_runner._programs.asked import Asked
+from triton_runner._programs import intercept
+from triton_runner._programs.intercept import InterceptedLaunch
 
 SCHEMA = "triton-runner.configs/1"
 _BAD = ("wrong", "race", "trap", "compiler error")
@@ -55,7 +55,7 @@ class Configurations:
         return 0 if self.configurations else 125
 
 
-class WatchedConfigs(asked.Watching):
+class WatchedConfigs(intercept.Interceptor):
     """A program that runs as it is, while each configuration of its launches is judged.
 
     `grid`: values by option that are tried in all combinations ({"num_warps": [1, 4], ...}) for launches
@@ -70,7 +70,7 @@ class WatchedConfigs(asked.Watching):
     def result(self, status: int) -> Configurations:
         return Configurations(SCHEMA, self._rows, self.selection.left_out, status)
 
-    def chosen(self, launch: Asked) -> tuple | None:
+    def chosen(self, launch: InterceptedLaunch) -> tuple | None:
         """Judges the configurations of a launch. Returns the first without a fault, with which the program
         goes on; None: it goes on with its own."""
         first, chosen, number = None, None, self.selection.count
@@ -82,10 +82,10 @@ class WatchedConfigs(asked.Watching):
             self._rows.append(row)
         return chosen if launch.is_tuned else None
 
-    def _one(self, launch: Asked, number: int, options: dict, hook) -> tuple:
+    def _one(self, launch: InterceptedLaunch, number: int, options: dict, hook) -> tuple:
         """The row of a configuration, and its judgement if it could be launched."""
         name = launch.name
-        self._say(f"{name}: {asked.words(options)}")
+        self._say(f"{name}: {intercept.words(options)}")
         state, text, subject = captured(launch, options, hook)
         if subject is None:
             return Configuration(name, number, options, state, text), None
@@ -107,13 +107,13 @@ class WatchedConfigs(asked.Watching):
             bits = (odd or moved)[0]
             text = (
                 f"{bits.argument}: {bits.elements} of {bits.of} elements differ from those of "
-                f"{asked.words(known.options)}, by at most {bits.max_error:.3g}"
+                f"{intercept.words(known.options)}, by at most {bits.max_error:.3g}"
             )
             row = dataclasses.replace(row, state="wrong" if odd else "drift", text=text)
         return row, first
 
 
-def captured(launch: Asked, options: dict, hook) -> tuple[str, str, Relaunch | None]:
+def captured(launch: InterceptedLaunch, options: dict, hook) -> tuple[str, str, Relaunch | None]:
     """A launch in a configuration, which does not run; None, with (state, text): it is not compiled, or does
     not fit."""
     calls = []
@@ -126,7 +126,7 @@ def captured(launch: Asked, options: dict, hook) -> tuple[str, str, Relaunch | N
     except DiagnosticError:  # what is asked for, and not a compiler
         raise
     except Exception as error:  # whatever a compiler raises
-        return *asked.refused(error), None
+        return *intercept.refused(error), None
     if not calls:
         return "unknown", "it launches nothing", None
     return ("out of shared memory", needs, None) if needs else ("", "", calls[-1])

@@ -83,7 +83,7 @@ def _profiled(program, names, most, options):
     from triton_runner._artifact.shell_arguments import parse_grid
     from triton_runner._base.levels import level_of_name
     from triton_runner._kernel.cases.case import is_case, open_case
-    from triton_runner._kernel.cost.profiling import Watching, counted_launch, profile
+    from triton_runner._kernel.cost.profiling import LaunchCounts, counted_launch, profile
     from triton_runner._kernel.cost.results import SCHEMA, Profile
 
     is_kernel = program.name.rpartition(":")[0].endswith(".py") and not program.is_program
@@ -98,7 +98,7 @@ def _profiled(program, names, most, options):
         del options["told"]
         values, grid = program.values(), parse_grid(program.grid, "--grid")
         return Profile(SCHEMA, [profile(program.name, values, grid=grid, **options)])
-    launch, watching = program.launch() if is_kernel else program.run, Watching(names, most, options)
+    launch, watching = program.launch() if is_kernel else program.run, LaunchCounts(names, most, options)
     with watching.watching():
         status = launch() or 0
     return watching.result(status)

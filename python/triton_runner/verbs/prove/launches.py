@@ -8,14 +8,14 @@ import re
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._launch.launchers import constants_of, observing, signature
-from triton_runner._programs import asked
+from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, sizes
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import of_text
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
 
 
-class Watching(asked.Watching):
+class Watching(intercept.Interceptor):
     """subjects: of the kernels that the program launched; left_out: launches that are not looked at."""
 
     def __init__(self, names, most: int, target: str | None):
@@ -32,7 +32,7 @@ class Watching(asked.Watching):
         with sizes.watching() as self._watch, observing(self._observe):
             return super().run(*words)
 
-    def seen(self, launch: asked.Asked):
+    def seen(self, launch: intercept.InterceptedLaunch):
         """Keeps the terms of a launch, and gives Triton plain numbers."""
         names = launch.function.arg_names
         named = {**dict(zip(names, launch.args, strict=False)), **launch.keywords}

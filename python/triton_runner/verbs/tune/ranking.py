@@ -17,7 +17,7 @@ from triton_runner._kernel.cost.counting import blocks_of, counted
 from triton_runner._kernel.cost.replay import estimate
 from triton_runner._launch import gpu_driver
 from triton_runner._launch.launchers import unseen
-from triton_runner._programs import asked
+from triton_runner._programs import intercept
 from triton_runner._settings import devices
 from triton_runner.verbs.configs import run as configs
 from triton_runner.verbs.tune.results import SCHEMA, Ranking, Row, Tuning, ordered, regret_of
@@ -32,7 +32,7 @@ class Ranker:
         self.chip, self._top, self._say, self._device = chip_named(chip), top, say, device
         self.number = 0  # launches so far
 
-    def rank(self, launch: asked.Asked, grid: dict | None = None) -> Ranking:
+    def rank(self, launch: intercept.InterceptedLaunch, grid: dict | None = None) -> Ranking:
         """grid: values by option, of which all combinations are tried with each of the launch's own
         configurations."""
         subjects = [self._subject(launch, *variant) for variant in launch.variants(grid or {})]
@@ -59,12 +59,14 @@ class Ranker:
         self.number += 1
         return Ranking(launch.name, self.number - 1, self.chip.name, list(programs), ordered(rows), regret)
 
-    def _subject(self, launch: asked.Asked, options: dict, hook) -> tuple[Row, Relaunch | None]:
+    def _subject(
+        self, launch: intercept.InterceptedLaunch, options: dict, hook
+    ) -> tuple[Row, Relaunch | None]:
         """A configuration with its bound, and what is replayed; None: it does not run."""
         state, text, subject = configs.captured(launch, options, hook)
         if subject is None:
             return Row(options, state, text), None
-        self._say(f"{launch.name}: {asked.words(options)}: bounds")
+        self._say(f"{launch.name}: {intercept.words(options)}: bounds")
         try:
             return Row(options, "estimated", least=self._least(subject)), subject
         except (DiagnosticError, KernelTrap) as error:
@@ -82,7 +84,7 @@ class Ranker:
         return round(cycles / self.chip.clock * 1e6, 4)
 
     def _estimated(self, row: Row, subject: Relaunch) -> Row:
-        self._say(f"{subject.name}: {asked.words(row.options)}: replay")
+        self._say(f"{subject.name}: {intercept.words(row.options)}: replay")
         try:
             it = estimate(subject, chip=self.chip.name)
         except (DiagnosticError, KernelTrap) as error:
@@ -105,14 +107,14 @@ class Ranker:
 
     def _timed(self, row: Row, subject: Relaunch) -> float:
         """Milliseconds on the GPU, the median."""
-        self._say(f"{subject.name}: {asked.words(row.options)}: on the GPU")
+        self._say(f"{subject.name}: {intercept.words(row.options)}: on the GPU")
         with unseen(), _settings.using(device="cuda", level=""):
             kernel = subject.kernel(subject.entry)
             there = subject.arguments.copied("cuda", gpu_driver.driver().allocate).named
             return testing.do_bench(lambda: kernel.launch(subject.grid, there), return_mode="median")
 
 
-class WatchedTuning(asked.Watching):
+class WatchedTuning(intercept.Interceptor):
     """grid: values by option that are tried in all combinations."""
 
     def __init__(self, ranker: Ranker, names=(), most: int = 4, grid: dict | None = None):
@@ -123,11 +125,11 @@ class WatchedTuning(asked.Watching):
     def result(self, status: int) -> Tuning:
         return Tuning(SCHEMA, self._rankings, self.selection.left_out, status)
 
-    def seen(self, launch: asked.Asked) -> tuple | None:
+    def seen(self, launch: intercept.InterceptedLaunch) -> tuple | None:
         # Elsewhere there is nothing to choose from.
         return super().seen(launch) if launch.is_tuned or self._grid else None
 
-    def chosen(self, launch: asked.Asked) -> tuple | None:
+    def chosen(self, launch: intercept.InterceptedLaunch) -> tuple | None:
         """The chosen configuration of an autotuner."""
         ranking = self._ranker.rank(launch, self._grid)
         self._rankings.append(ranking)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy
 
 from triton_runner._launch.launchers import what_else
-from triton_runner._programs.asked import words
+from triton_runner._programs.intercept import words
 
 SCHEMA = "triton-runner.tune/1"
 UNMEASURED = 0.25  # what is taken for the error of an estimate that was not measured

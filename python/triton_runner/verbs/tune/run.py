@@ -6,7 +6,7 @@ from __future__ import annotations
 from triton_runner._base.errors import fail
 from triton_runner._jit import jit
 from triton_runner._kernel.cost.chips import chip_named
-from triton_runner._programs.asked import Asked
+from triton_runner._programs.intercept import InterceptedLaunch
 from triton_runner.verbs.tune.ranking import Ranker
 
 
@@ -33,7 +33,7 @@ def autotune(
 
     def ranked(choices, named: dict, **keywords) -> list:
         names = [name for name in tuned[0].arg_names if name in named]
-        launch = Asked(type(tuned[0]).run, tuned[0], [named[name] for name in names], keywords)
+        launch = InterceptedLaunch(type(tuned[0]).run, tuned[0], [named[name] for name in names], keywords)
         rows = ranker.rank(launch).rows
         order = [row.options for row in rows if row.state == "estimated"]
         by_options = [(choice.all_kwargs(), choice) for choice in choices]

@@ -1,4 +1,4 @@
-"""Given is one launch that a command line describes: a kernel of a file, its arguments and its grid."""
+"""CommandLaunch is one launch that a command line describes: a file's kernel, its arguments and its grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triton_runner._worker import job
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
+class CommandLaunch:
     """The launch that was given: "kernel.py:name", its arguments without constexprs, constexprs, a grid
     (numbers, or a text of expressions over parameters)."""
 
@@ -30,7 +30,7 @@ def decorated_of(kernel: str):
         raise fail(error.message, *error.notes) from None
 
 
-def launching(given: Given) -> tuple:
+def launching(given: CommandLaunch) -> tuple:
     """(the kernel, its arguments by name, launch(**arguments)) of what is given."""
     function = decorated_of(given.kernel)
 
@@ -41,7 +41,7 @@ def launching(given: Given) -> tuple:
     return function, _named(function, given), launch
 
 
-def _named(function, given: Given) -> dict:
+def _named(function, given: CommandLaunch) -> dict:
     inner = job.innermost(function)
     names = [name for name in inner.arg_names if name not in given.constexprs]
     if len(given.args) > len(names):

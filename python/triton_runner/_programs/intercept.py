@@ -1,4 +1,4 @@
-"""Watching sees the launches that a program asks for, of an autotuner or of a kernel, and may launch each
+"""Interceptor sees the launches that a program asks for, of an autotuner or of a kernel, and may launch each
 with other options before the program goes on."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from triton_runner._pipeline import stages
 from triton_runner._programs.programs import Program
 
 
-class Asked:
+class InterceptedLaunch:
     """A launch that the program asks for. configs: (options, hook) of the autotuner's configurations; one
     without options where there is no autotuner. key: equal for launches of one kernel with arguments of the
     same types and shapes and the same numbers."""
@@ -66,7 +66,7 @@ class Asked:
         ]
 
 
-class Watching:
+class Interceptor:
     """Runs a program and sees each launch first: seen(launch) returns the (options, hook) with which the
     program goes on; None: its own. Launches inside of seen() are not seen. Of a Selection of the launches,
     each kernel, autotuning key and grid once, chosen(launch) returns the same."""
@@ -85,10 +85,10 @@ class Watching:
         with self.watching(), stages.apart():
             return Program(program, arguments, is_module, pretend_cuda).run()
 
-    def seen(self, launch: Asked) -> tuple | None:
+    def seen(self, launch: InterceptedLaunch) -> tuple | None:
         return self.selection.look(launch.name, launch.key, lambda: self.chosen(launch))
 
-    def chosen(self, launch: Asked) -> tuple | None:
+    def chosen(self, launch: InterceptedLaunch) -> tuple | None:
         raise NotImplementedError
 
     def result(self, status: int):
@@ -122,7 +122,7 @@ class Watching:
                 return own(function, *args, **keywords)
             self._inside = True
             try:
-                launch = Asked(own, function, args, keywords)
+                launch = InterceptedLaunch(own, function, args, keywords)
                 return launch.go(self.seen(launch))
             finally:
                 self._inside = False

@@ -1,4 +1,4 @@
-// Flow is the code of a kernel, PTX or machine code, as far as registers go: what each instruction writes and
+// RegisterFlow is the code of a kernel, PTX or machine code, as far as registers go: what each instruction writes and
 // reads, and where it leads.
 #pragma once
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace triton_runner::probe {
 
-struct Flow {
+struct RegisterFlow {
   struct Step {
     std::vector<uint32_t> writes, reads;
     std::vector<uint32_t> next;     // the code's size: its end
@@ -24,7 +24,7 @@ struct Flow {
   std::vector<std::string> registers;  // their names
 };
 
-Flow flow_of(const ptx::Module& module, const ptx::Function& f);
-Flow flow_of(const sass::Module& module, const sass::Function& f);
+RegisterFlow flow_of(const ptx::Module& module, const ptx::Function& f);
+RegisterFlow flow_of(const sass::Module& module, const sass::Function& f);
 
 }  // namespace triton_runner::probe

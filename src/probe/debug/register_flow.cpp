@@ -1,5 +1,5 @@
 // Implements flow_of() for PTX (ptx/flow.h) and machine code (sass/flow.h).
-#include "debug/flow.h"
+#include "debug/register_flow.h"
 
 #include <algorithm>
 #include <map>
@@ -11,12 +11,12 @@
 #include "ptx/registers_ptx.h"
 
 namespace triton_runner::probe {
-Flow flow_of(const ptx::Module& module, const ptx::Function& f) {
-  Flow flow;
+RegisterFlow flow_of(const ptx::Module& module, const ptx::Function& f) {
+  RegisterFlow flow;
   for (const ptx::Register& r : f.registers) flow.registers.emplace_back(r.name);
   for (uint32_t i = 0; i < f.body.size(); ++i) {
     const ptx::Instruction& in = f.body[i];
-    Flow::Step& step = flow.steps.emplace_back();
+    RegisterFlow::Step& step = flow.steps.emplace_back();
     step.writes = results_of(in);
     step.reads = sources_of(in);
     if (ptx::adds_to_results(in)) step.reads.insert(step.reads.end(), step.writes.begin(), step.writes.end());
@@ -30,8 +30,8 @@ Flow flow_of(const ptx::Module& module, const ptx::Function& f) {
   return flow;
 }
 
-Flow flow_of(const sass::Module& module, const sass::Function& f) {
-  Flow flow;
+RegisterFlow flow_of(const sass::Module& module, const sass::Function& f) {
+  RegisterFlow flow;
   std::map<uint32_t, uint32_t> numbers;  // of register codes
   auto number = [&](uint32_t code) {
     const auto [it, fresh] = numbers.try_emplace(code, static_cast<uint32_t>(flow.registers.size()));
@@ -41,7 +41,7 @@ Flow flow_of(const sass::Module& module, const sass::Function& f) {
   const sass::Flow edges(f);
   for (uint32_t i = 0; i < f.body.size(); ++i) {
     const sass::Instruction& in = f.body[i];
-    Flow::Step& step = flow.steps.emplace_back();
+    RegisterFlow::Step& step = flow.steps.emplace_back();
     const sass::Registers of = sass::registers_of(module, in);
     for (const uint32_t r : of.writes) step.writes.push_back(number(r));
     for (const uint32_t r : of.reads) step.reads.push_back(number(r));
