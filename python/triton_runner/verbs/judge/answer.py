@@ -38,11 +38,13 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
         return
     wire.send(write, {"say": "ready"})
     known = Known()
+    target = {"target": task["target"]} if task.get("target") else {}
     while True:
         call, parts = wire.receive(read)
         if call["say"] == "end":
             return
-        text, out = _called(function, call, parts, known)
+        with _settings.using(**target):
+            text, out = _called(function, call, parts, known)
         text["replaced"] = [text for _, text in names.replaced()]
         text["threads"] = threading.active_count() - 1
         wire.send(write, text, out)
@@ -143,4 +145,4 @@ def _told(error: BaseException) -> dict:
     failure = failure_of(error)
     line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
     told = {"error": type(error).__name__, "message": message[:2000], "line": line or 0}
-    return {**told, "kind": error.kind} if isinstance(error, KernelTrap) else told
+    return {**told, "kind": error.kind, "race": error.race} if isinstance(error, KernelTrap) else told

@@ -13,7 +13,7 @@ import os
 import resource
 import sys
 
-from triton_runner._worker.child import end_with_parent
+from triton_runner._worker.child import die_by, end_with_parent
 
 _NEWUSER, _NEWNET, _NEWIPC, _NEWPID = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
@@ -114,19 +114,11 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     has_namespaces = _namespaces()
     if has_namespaces:
         if child := os.fork():
-            _become(child)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if code < 0:
+                die_by(-code)
+            os._exit(code & 255)
         end_with_parent()  # this is the first process of the new names
     has_landlock = _landlock(scratch)
     limits(seconds, memory)
     return has_landlock and has_namespaces
-
-
-def _become(child: int) -> None:
-    """Waits for a process and ends as it does."""
-    import signal
-
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) not in (9, 19) else None
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(os.waitstatus_to_exitcode(status) & 255)
