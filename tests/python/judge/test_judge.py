@@ -22,7 +22,7 @@ CHEATING = {
     "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",
     "lower precision": "wrong", "of another type": "wrong", "memory that was freed": "unsafe",
     "a result that is kept by shape": "cached", "inputs are overwritten": "tampered",
-    "imports the task": "error",
+    "imports the task": "error", "a result on the CPU": "wrong", "a kernel's text that is none": "not_judged",
     "replaces allclose and is right": "tampered", "a lazy tensor": "tampered",
     "ends itself": "error", "sleeps": "too_slow",
     "asks the network": "error", "NumPy": "tampered", "writes by address": "tampered",

@@ -89,10 +89,10 @@ def array(text: dict, parts: list) -> numpy.ndarray:
 
 def same(a: dict, b: dict) -> bool:
     """Whether two results hold the same bytes."""
-    return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return a.keys() == b.keys() and all(same_bytes(a[key], b[key]) for key in a)
 
 
-def _same(x, y) -> bool:
+def same_bytes(x, y) -> bool:
     if isinstance(x, numpy.ndarray) and isinstance(y, numpy.ndarray):
         return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
     return type(x) is type(y) and x == y

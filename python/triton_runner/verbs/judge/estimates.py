@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from triton_runner._base.errors import DiagnosticError, KernelTrap
+from triton_runner._base.levels import binary_level
 from triton_runner._kernel.cost.replay import estimate
 from triton_runner.verbs.judge.results import Time
 
@@ -24,6 +25,7 @@ class Summed:
     def add(self, launch) -> None:
         """Estimates a launch (a Relaunch)."""
         try:
+            launch.texts[binary_level(launch.target)]  # compiled first, as metadata say what came of it
             it = estimate(launch, chip=self._chip)
         except (DiagnosticError, KernelTrap) as error:
             self.why = self.why or f"{launch.name}: {getattr(error, 'message', '') or error}"

@@ -135,6 +135,8 @@ class Call:
             f"launches of {name} differ in too many ways: not all of them were checked"
             for name in (self.replayed or {}).get("unchecked", [])
         ]
+        if names := self._left_as_it_was():
+            found.append(f"it leaves its module's {', '.join(names)} as it was, and the task's changes it")
         for path, times in compared.coarser(self.result, self.own, self.exact).items():
             found.append(
                 f"{path} is {times:.1f} times as far from the exact one as the reference's: "
@@ -178,6 +180,7 @@ class Call:
             advice = "finish all work before the call returns, and change nothing outside of kernels"
             found.append(self._fault("tampered", told, advice))
         found += self._on_another_device()
+        found += self._wrong_state(rule)
         found += self._changed_inputs()
         found += self._without_kernels(rule)
         return found
@@ -189,6 +192,27 @@ class Call:
                 told = f"{path} is on the CPU, and the task's is on the GPU"
                 return [self._fault("wrong", told, "return the tensor on the device of the inputs")]
         return []
+
+    def _wrong_state(self, rule) -> list[Fault]:
+        """A fault where the answer changes what its module keeps for the next call, and not as the reference's
+        does. What it leaves as it was is told in a note: no result depends on it."""
+        kept = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "state")
+        texts = (self.wanted.get(name) for name in ("state", "exact state"))
+        own, exact = (compared.arrays(text, self.wanted_parts, "state") for text in texts)
+        names = sorted(kept.keys() & own.keys())
+        kept, own = ({name: one[name] for name in names} for one in (kept, own))
+        wrong = compared.compare(kept, own, exact, rule)
+        if wrong is None:
+            return []
+        told = f"what its module keeps for the next call is wrong: {wrong.message}"
+        return [self._fault("wrong", told, "update it as the task's module does")]
+
+    def _left_as_it_was(self) -> list[str]:
+        """The names of what the reference's module changes, and the answer's has and does not change."""
+        changed = compared.arrays(self.wanted.get("state"), self.wanted_parts, "")
+        touched = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "")
+        names = self.said.get("keeps") if isinstance(self.said.get("keeps"), list) else []
+        return [str(name) for name in names if f"[{name!r}]" in changed.keys() - touched.keys()]
 
     def _unwritten(self) -> list[Fault]:
         other = self._of_broker("other fill")

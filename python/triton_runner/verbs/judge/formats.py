@@ -134,6 +134,10 @@ class Task:
         """Returns what the reference gives; exact: in f64."""
         raise NotImplementedError
 
+    def state(self, exact: bool) -> dict:
+        """What the reference keeps from call to call beside its weights."""
+        return {}
+
 
 class KernelBench(Task):
     kind, name, rule, is_moved = "module", "ModelNew", (1e-2, 1e-2), True
@@ -163,6 +167,10 @@ class KernelBench(Task):
             model = self._module.Model(*given, **named)
             model = model.cuda() if isinstance(model, torch.nn.Module) else model
             self._models[exact] = model.double() if exact else model
+
+    def state(self, exact):
+        model = self._models[exact]
+        return dict(model.named_buffers()) if isinstance(model, torch.nn.Module) else {}
 
     def inputs(self) -> tuple[tuple, dict]:
         given = self._module.get_inputs()

@@ -186,6 +186,7 @@ class Reference:
             tensors: list = []
             _mapped([given, named], tensors.append)
             before = [tensor.clone() for tensor in tensors]
+            kept = {name: one.clone() for name, one in self._task.state(exact).items()}
             torch.manual_seed(seed)
             try:
                 # A script of tests has its own types, and nothing in f64.
@@ -195,6 +196,11 @@ class Reference:
                     result = self._task.call(given, named, exact)
                 result = _mapped(result, lambda tensor: tensor.detach())
                 text["exact" if exact else "own"] = wire.packed(result, parts)
+                now = self._task.state(exact)
+                state = {
+                    k: v for k, v in now.items() if v.is_floating_point() and not torch.equal(v, kept[k])
+                }
+                text["exact state" if exact else "state"] = wire.packed(state, parts)
             except Exception as error:
                 if not exact:
                     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -15,12 +15,13 @@ import torch
 
 from triton_runner import _settings
 from triton_runner._artifact.executable import executable
-from triton_runner._artifact.reading import describe
+from triton_runner._artifact.reading import compile_options, describe
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.judge import Judging
 from triton_runner._memory.arguments import Arguments, is_descriptor
+from triton_runner._pipeline import stages
 from triton_runner.verbs.judge import estimates, facts, sandbox, wire, worth
 from triton_runner.verbs.judge.reference import is_move
 
@@ -63,6 +64,22 @@ class Asked:
     seed: int
 
 
+class _Onward(dict):
+    """The text of a kernel as it was sent, and those that Triton makes of it when somebody asks."""
+
+    def __init__(self, it: dict, artifact):
+        super().__init__({it["level"]: it["text"]})
+        self._it, self._artifact = it, artifact
+
+    def __missing__(self, level: str):
+        it = self._it
+        options = compile_options(self._artifact)
+        made = stages.compile_onward(it["text"], it["level"], level, it["target"], options, it["name"])
+        self.update({name: text for name, text in made.asm.items() if name not in self})
+        it["metadata"].update({k: v for k, v in made.metadata.items() if k not in it["metadata"]})
+        return made.asm[level]
+
+
 class Kernels:
     """The kernels that an answer's process has sent, ready to run."""
 
@@ -92,7 +109,7 @@ class Kernels:
     def launch(self, number: int, grid: tuple, named: list) -> Relaunch:
         """The launch as an object that runs more than once."""
         it, artifact = self[number]
-        texts = {it["level"]: it["text"]}
+        texts = _Onward(it, artifact)
         launch = Relaunch(
             it["name"], it["target"], texts, lambda: it["metadata"], it["level"], grid, Arguments(named)
         )
@@ -163,6 +180,12 @@ class Replay:
 
     def _bytes(self, number: int, text: dict) -> None:
         self._values[number] = wire.made(text, self._parts)
+        self._values["first", number] = wire.made(text, self._parts)
+
+    def is_as_at_first(self, number: int) -> bool:
+        """Whether memory that no step has made holds what it held when it was first seen."""
+        first = self._values.get(("first", number))
+        return first is not None and torch.equal(first, self._values[number])
 
     def _view(self, number, of, dtype, shape, strides, offset) -> None:
         empty = torch.empty(0, dtype=wire.dtype_of(dtype))
@@ -422,6 +445,12 @@ class Broker:
             if has_empty:
                 replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
             text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
+            if call.get("state"):
+                kept = {name: one["tensor"] for name, one in call["state"]["dict"]}
+                kept = {name: n for name, n in kept.items() if not first.is_as_at_first(n)}
+                text["state"] = wire.packed(
+                    {name: first.result({"tensor": n}) for name, n in kept.items()}, out
+                )
             results = [*_tensors(first.result())] if call["result"] is not None else []
             text["torch"] = first.torch.share(results)
             text["moved"] = first.torch.has_moved(results, first.inputs)

@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import sys
+import tempfile
 
 from triton_runner._worker.child import die_by, end_with_parent
 
@@ -110,6 +111,7 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     """Gives up all rights but those above. Returns whether there is a sandbox: files and network are shut."""
     os.chdir(scratch)
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR"), scratch))
+    tempfile.tempdir = scratch
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "cache")
     has_namespaces = _namespaces()
     if has_namespaces:

@@ -48,6 +48,9 @@ class Options:
     chip: str | None = None
 
 
+_OF_A_CALL = ("steps", "result", "state", "kernels", "inputs")  # what the broker gets
+
+
 class NoTask(Exception):
     """The task cannot be judged by, whatever the answer is."""
 
@@ -268,7 +271,7 @@ class Trial:
     def _replay(self, call, seed: int, checked: bool, spoiled: bool, perturb=()) -> tuple:
         said = call.said
         request = {
-            "say": "replay", "call": {name: said[name] for name in ("steps", "result", "kernels", "inputs")},
+            "say": "replay", "call": {name: said.get(name) for name in _OF_A_CALL},
             "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
             "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
         }  # fmt: skip
