@@ -77,7 +77,7 @@ def folder() -> pathlib.Path:
 
 
 def be_quiet() -> None:
-    """Switches off what compiled kernels print, and a warning of Triton 3.9 where its default is left open."""
+    """Switches off what compiled kernels print, and a warning of Triton 3.9 about a default."""
     os.environ |= {"TRITON_RUNNER_PROD": "1", "TRITON_ALWAYS_COMPILE": "0"}
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 

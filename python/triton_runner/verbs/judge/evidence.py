@@ -194,7 +194,7 @@ class Call:
         return []
 
     def _wrong_state(self, rule) -> list[Fault]:
-        """A fault where the answer changes what its module keeps for the next call, and not as the reference's
+        """A fault where the answer changes what its module keeps for the next call, and not as the task's
         does. What it leaves as it was is told in a note: no result depends on it."""
         kept = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "state")
         texts = (self.wanted.get(name) for name in ("state", "exact state"))
