@@ -273,7 +273,7 @@ def test_the_estimated_time_beside_the_references(tmp_path):
     )
     speed = json.loads(done.stdout)["speed"]
     for who in ("answer", "reference"):
-        assert 1 < speed[who]["microseconds"] < 20 and 0 < speed[who]["error"] < 0.3, speed
+        assert 1 < speed[who]["microseconds"] < 100 and 0 < speed[who]["error"] < 0.3, speed
         assert speed[who]["launches"] == 1 and not speed[who]["why"]
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 
 from triton_runner._artifact.relaunch import Relaunch
+from triton_runner._base import commands
 from triton_runner._kernel.cases.results import Finding
 
-ADVICE = "guard the load with a mask, and find the pass that moves it: triton-runner bisect --oracle reads"
+_BISECT = commands.shell("bisect", "KERNEL", "--oracle", "reads")
+ADVICE = f"guard the load with a mask, and find the pass that moves it: {_BISECT}"
 _PLACE = re.compile(r"(?P<op>.*) at (?P<file>.*?):(?P<line>\d+)(:(?P<column>\d+))?")
 
 

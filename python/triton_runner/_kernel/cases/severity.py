@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from triton_runner import _core
 from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base import commands
 from triton_runner._base.levels import MLIR
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases import reach
@@ -22,7 +23,7 @@ DECIDED = ", as the launch is wrong already"
 # The fault that a difference shows, by the check that found it: kind and race of a KernelTrap.
 _SHOWN_BY = {"order": ("data race", "global"), "timing": ("data race", "in flight")}
 _ON_DIFFERENCES = {
-    "levels": "find the pass that changes the result: triton-runner bisect",
+    "levels": f"find the pass that changes the result: {commands.shell('bisect', 'PROGRAM')}",
     "reference": "dump the values that the element is made of, and compare them with the reference's",
 }  # fmt: skip
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")

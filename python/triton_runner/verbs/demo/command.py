@@ -65,20 +65,23 @@ def _cells(row) -> tuple[str, str]:
 
 def _onward(kernels) -> str:
     """What to do next, in a clone or where a wheel is installed."""
+    known = (
+        (commands.shell("ops"), "what runs, and the case that tests it"),
+        (commands.shell("doctor"), "this machine, Triton, torch, GPUs"),
+    )
     if (kernels.parent / "runner").is_dir():
-        return f"""
-Go on from this folder:
-  .venv/bin/triton-runner run --device cpu examples/runner/v3.9.0/python/vector_add.py
-  .venv/bin/triton-runner ops                      # what runs, and the case that tests it
-  .venv/bin/triton-runner doctor                   # this machine, Triton, torch, GPUs
-  make demo ARGS=--all                            # the other rows
-README.md has more; `. .venv/bin/activate` puts {commands.PROGRAM} on the PATH."""
-    return f"""
-Go on:
-  {commands.shell("demo", "--fault")}                      # what a fault looks like
-  {commands.shell("doctor")}                            # this machine, Triton, torch, GPUs
-  {commands.shell("run", "--pretend-cuda", "PROGRAM.py")}   # a program of yours, unchanged
-The kernels are in {kernels}."""
+        first = commands.shell("run", "--device", "cpu", "examples/runner/v3.9.0/python/vector_add.py")
+        lines = [f".venv/bin/{first}", *(f"{f'.venv/bin/{command}':<47} # {what}" for command, what in known)]
+        lines.append(f"{'make demo ARGS=--all':<47} # the other rows")
+        last = f"README.md has more; `. .venv/bin/activate` puts {commands.PROGRAM} on the PATH."
+        return "\n".join(["\nGo on from this folder:", *(f"  {line}" for line in lines), last])
+    known = (
+        (commands.shell("demo", "--fault"), "what a fault looks like"),
+        (commands.shell("run", "--pretend-cuda", "PROGRAM"), "a program of yours, unchanged"),
+        *known,
+    )
+    lines = [f"  {command:<42} # {what}" for command, what in known]
+    return "\n".join(["\nGo on:", *lines, f"The kernels are in {kernels}."])
 
 
 def _faults(as_json: bool) -> int:
@@ -99,5 +102,5 @@ def _faults(as_json: bool) -> int:
         print_json(done)
     else:
         click.echo(f"{seen} of {len(done)} faults are reported")
-        click.echo(f"in a program of yours: {commands.shell('run', '--check', 'all', 'PROGRAM.py')}")
+        click.echo(f"in a program of yours: {commands.shell('run', '--check', 'all', 'PROGRAM')}")
     return int(seen < len(done))
