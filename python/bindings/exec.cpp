@@ -67,21 +67,7 @@ void init_undo_log(nb::module_& m) {
       .def("end", &exec::UndoLog::end);
 }
 
-void init_options(nb::module_& m) {
-  nb::enum_<exec::Check>(m, "Check", nb::is_arithmetic(), "What a launch on the CPU looks for, as bits.")
-      .value("OUT_OF_BOUNDS", exec::kCheckOutOfBounds)
-      .value("NAN", exec::kCheckNan)
-      .value("UNINITIALIZED", exec::kCheckUninitialized)
-      .value("RACE", exec::kCheckRace)
-      .value("INF", exec::kCheckInf)
-      .value("NAN_LOAD", exec::kCheckNanLoad)
-      .value("ZERO_DIVISION", exec::kCheckZeroDivision)
-      .value("HINTS", exec::kCheckHints)
-      .value("OVERFLOW", exec::kCheckOverflow)
-      .value("HAZARD", exec::kCheckHazard)
-      .value("SURPLUS", exec::kCheckSurplus)
-      .value("VIEW", exec::kCheckView);
-
+void init_faults(nb::module_& m) {
   m.def(
       "advice_on",
       [](const std::string& kind, const std::string& race) -> std::string {
@@ -111,6 +97,22 @@ void init_options(nb::module_& m) {
           "other"_a,
           "(the place that read them, the address of the first, how many) of the bytes that the other set "
           "lacks, by place.");
+}
+
+void init_options(nb::module_& m) {
+  nb::enum_<exec::Check>(m, "Check", nb::is_arithmetic(), "What a launch on the CPU looks for, as bits.")
+      .value("OUT_OF_BOUNDS", exec::kCheckOutOfBounds)
+      .value("NAN", exec::kCheckNan)
+      .value("UNINITIALIZED", exec::kCheckUninitialized)
+      .value("RACE", exec::kCheckRace)
+      .value("INF", exec::kCheckInf)
+      .value("NAN_LOAD", exec::kCheckNanLoad)
+      .value("ZERO_DIVISION", exec::kCheckZeroDivision)
+      .value("HINTS", exec::kCheckHints)
+      .value("OVERFLOW", exec::kCheckOverflow)
+      .value("HAZARD", exec::kCheckHazard)
+      .value("SURPLUS", exec::kCheckSurplus)
+      .value("VIEW", exec::kCheckView);
 
   nb::class_<exec::Substitution>(
       m, "Substitution",
@@ -280,6 +282,7 @@ void init_settings(nb::module_& m) {
 }  // namespace
 
 void init_exec(nb::module_& m) {
+  init_faults(m);
   init_options(m);
   init_undo_log(m);
   init_kernel(m);

@@ -45,7 +45,11 @@ def tools(options) -> dict:
     found = {
         "`run --check all`": Tool(own, r"error: kernel '"),
         "`verify`": Tool(
-            ["triton-runner", "verify", "--pretend-cuda"], r"^  fault, ", {}, (1,), r"warning, view"
+            ["triton-runner", "verify", "--pretend-cuda"],
+            r"^  fault, ",
+            {},
+            (1,),
+            r"^  warning, (uninit|nan|zerodiv|view|hints|overflow) ",
         ),
         "the interpreter": Tool([sys.executable], r"^$never", INTERPRETED),
     }

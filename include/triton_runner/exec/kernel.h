@@ -44,7 +44,8 @@ struct Allocation {
   // A bit for each byte, 1 where it was never written: of the byte at an address it is bit address % 8 of
   // undefined[address / 8 - this->address / 8]. Stores of kCheckUninitialized launches clear it. Null: all of it was.
   uint8_t* undefined = nullptr;
-  // Of a piece of a view that alone may be touched (kCheckView): the storage that the view lies in. Else 0 bytes.
+  // kCheckView: this is a piece of a view, which alone may be touched, and here is the storage that the view lies in.
+  // Else that has 0 bytes.
   uint64_t storage = 0, storage_bytes = 0;
 };
 

@@ -6,9 +6,13 @@ from __future__ import annotations
 
 import re
 
+from triton_runner import _settings
+from triton_runner._artifact.relaunch import of_call
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.levels import binary_level
+from triton_runner._kernel.cost.chips import chip_named
 from triton_runner._kernel.cost.replay import estimate
+from triton_runner._launch.launchers import observing
 from triton_runner.verbs.judge.results import Time
 
 _EXTERN = re.compile(r"extern_kernels\.(\w+)\(")
@@ -48,11 +52,6 @@ def of_reference(call, chip: str) -> Time:
     """The time of the kernels that torch.compile makes of call(), which are run."""
     import torch
     from torch._inductor.utils import run_and_get_code
-
-    from triton_runner import _settings
-    from triton_runner._artifact.relaunch import of_call
-    from triton_runner._kernel.cost.chips import chip_named
-    from triton_runner._launch.launchers import observing
 
     summed = Summed(chip)
 

@@ -78,7 +78,7 @@ class Call:
         return [str(it.get("name")) for it in self.said["kernels"]]
 
     def _facts(self) -> list[dict]:
-        """What the broker has read in the texts of the kernels so far (facts.py)."""
+        """Returns what the broker has read in the texts of the kernels so far (facts.py)."""
         return (self.replayed or {}).get("facts", [])
 
     def is_tf32(self) -> bool:

@@ -135,7 +135,7 @@ class Task:
         raise NotImplementedError
 
     def state(self, exact: bool) -> dict:
-        """What the reference keeps from call to call beside its weights."""
+        """Returns what the reference keeps from call to call beside its weights."""
         return {}
 
 

@@ -96,7 +96,7 @@ class Kernels:
 
     @functools.cached_property
     def facts(self) -> list[dict]:
-        """What the text of each kernel says. Raises Refused."""
+        """Returns what the text of each kernel says. Raises Refused."""
         return [self._facts_of(it) for it in self._sent]
 
     def _facts_of(self, it: dict) -> dict:
