@@ -47,7 +47,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 demo: $(VENV)/.build
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.run compiled
 	@$(MAKE) --no-print-directory develop
-	@$(RUN) benchmark/demo.py $(ARGS)
+	@$(VENV)/bin/triton-runner demo $(ARGS)
 
 # In a fresh clone side by side too; what fails there is said below.
 test: $(VENV)/.build

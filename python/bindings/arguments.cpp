@@ -64,6 +64,7 @@ class Binder {
         check_elements_(false) {}
 
   void check_elements() { check_elements_ = true; }
+  void keep_to_views() { views_ = true; }
 
   // Numbers as Triton's own launcher converts them.
   void convert_as(Conversion conversion) { conversion_ = conversion; }
@@ -118,7 +119,7 @@ class Binder {
     if (whole) {
       check_mode(given);
       Pointer pointer = tensor(given.name, base);
-      remember(pointer);
+      remember(pointer, given.name, base);
       Argument result{ParamKind::kTensorDesc};
       exec::TensorDesc desc{pointer.address, {}, {}, nan};
       desc.shape = numbers(given, "shape");
@@ -177,8 +178,25 @@ class Binder {
     push(params_[next_], {given.name + part, held});
   }
 
-  void remember(Pointer& pointer) {
-    if (pointer.memory) out_.memory.push_back(std::move(*pointer.memory));
+  void remember(Pointer& pointer, const std::string& name, nb::handle value) {
+    if (!pointer.memory) return;
+    if (views_ && add_view(*pointer.memory, name, value)) return;
+    out_.memory.push_back(std::move(*pointer.memory));
+  }
+
+  // Adds the pieces of a storage that a view has elements in. False: it is all of the storage, or nobody knows.
+  bool add_view(const Allocation& whole, const std::string& name, nb::handle value) {
+    nb::object view = nb::module_::import_("triton_runner._memory.views").attr("pieces")(value);
+    if (view.is_none()) return false;
+    const auto pieces = nb::cast<std::vector<std::pair<uint64_t, uint64_t>>>(view[1]);
+    for (auto [address, bytes] : pieces) {
+      if (address == whole.address && bytes == whole.bytes) return false;
+      Allocation piece{address, bytes, argument(name) + " (" + nb::cast<std::string>(view[0]) + ")",
+                       whole.writable};
+      piece.storage = whole.address, piece.storage_bytes = whole.bytes;
+      out_.memory.push_back(std::move(piece));
+    }
+    return true;
   }
 
   uint64_t pointer(const Param& param, const NamedValue& given) {
@@ -205,7 +223,7 @@ class Binder {
              {"the kernel was compiled for another element type; convert the tensor, or compile the kernel "
               "for this one"});
     }
-    remember(pointer);
+    remember(pointer, given.name, v);
     return pointer.address;
   }
 
@@ -400,6 +418,7 @@ class Binder {
   std::string_view device_;
   bool expands_descriptors_;
   bool check_elements_;
+  bool views_ = false;
   Conversion conversion_ = Conversion::kStrict;
   size_t next_ = 0;
   BoundArguments out_;
@@ -418,10 +437,11 @@ class Binder {
 }  // namespace
 
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                           std::string_view device, Conversion conversion, bool check_elements) {
+                           std::string_view device, Conversion conversion, bool check_elements, bool views) {
   Binder binder(kernel, device);
   binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
+  if (views) binder.keep_to_views();
   for (const NamedValue& value : values)
     if (!binder.add(value)) wrong_count(kernel, values);
   if (!binder.complete()) wrong_count(kernel, values);

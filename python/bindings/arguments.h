@@ -21,10 +21,11 @@ struct BoundArguments {
 enum class Conversion { kStrict, kTriton, kWrapping };
 
 // The values for the kernel's parameters, in order; check_elements: tensors have to be of the parameters'
-// element types. Errors: too many or too few values; a value of the wrong type, out of range, not contiguous,
+// element types; views: of each tensor only its elements may be touched, and not all of its storage. Errors: too many or too few values; a value of the wrong type, out of range, not contiguous,
 // or on another device than `device` ("cpu", "cuda", "hip").
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                           std::string_view device, Conversion conversion, bool check_elements = false);
+                           std::string_view device, Conversion conversion, bool check_elements = false,
+                           bool views = false);
 
 // Scripts whose CPU tensors say that they are CUDA tensors (--pretend-cuda): devices of tensors are not
 // compared.

@@ -60,6 +60,7 @@ nb::dict fields_of(const exec::Trap& trap) {
   put_location(fields, trap.location);
   fields["kind"] = exec::trap_name(trap.kind);
   fields["race"] = exec::race_name(trap.race);
+  fields["advice"] = exec::advice_on(trap.kind, trap.race);
   fields["instruction"] = trap.instruction;
   fields["artifact_line"] = trap.artifact_line;
   fields["ptx_line"] = trap.ptx_line;

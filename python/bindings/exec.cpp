@@ -5,6 +5,7 @@
 
 #include <triton_runner/base/try.h>
 #include <triton_runner/exec/count_observer.h>
+#include <triton_runner/exec/read_set.h>
 #include <triton_runner/exec/scalar.h>
 #include <triton_runner/exec/substitution.h>
 #include <triton_runner/exec/undo.h>
@@ -66,6 +67,38 @@ void init_undo_log(nb::module_& m) {
       .def("end", &exec::UndoLog::end);
 }
 
+void init_faults(nb::module_& m) {
+  m.def(
+      "advice_on",
+      [](const std::string& kind, const std::string& race) -> std::string {
+        for (int k = 0; k <= static_cast<int>(exec::TrapKind::kInvalid); ++k)
+          for (int r = 0; r <= static_cast<int>(exec::Race::kOrder); ++r)
+            if (kind == exec::trap_name(static_cast<exec::TrapKind>(k)) &&
+                race == exec::race_name(static_cast<exec::Race>(r)))
+              return exec::advice_on(static_cast<exec::TrapKind>(k), static_cast<exec::Race>(r));
+        return "";
+      },
+      "kind"_a, "race"_a = "",
+      "The clause that says what to do about a fault, by KernelTrap.kind and KernelTrap.race; \"\" where no "
+      "check "
+      "reports it.");
+
+  nb::class_<exec::ReadSet>(
+      m, "ReadSet", "The bytes of global memory that launches under check=\"race\" and Options.reads read.")
+      .def(nb::init<>())
+      .def(
+          "beyond",
+          [](const exec::ReadSet& set, const exec::ReadSet& other) {
+            nb::list out;
+            for (const exec::ReadSet::Beyond& b : set.beyond(other))
+              out.append(nb::make_tuple(b.place, b.address, b.bytes));
+            return out;
+          },
+          "other"_a,
+          "(the place that read them, the address of the first, how many) of the bytes that the other set "
+          "lacks, by place.");
+}
+
 void init_options(nb::module_& m) {
   nb::enum_<exec::Check>(m, "Check", nb::is_arithmetic(), "What a launch on the CPU looks for, as bits.")
       .value("OUT_OF_BOUNDS", exec::kCheckOutOfBounds)
@@ -78,7 +111,8 @@ void init_options(nb::module_& m) {
       .value("HINTS", exec::kCheckHints)
       .value("OVERFLOW", exec::kCheckOverflow)
       .value("HAZARD", exec::kCheckHazard)
-      .value("SURPLUS", exec::kCheckSurplus);
+      .value("SURPLUS", exec::kCheckSurplus)
+      .value("VIEW", exec::kCheckView);
 
   nb::class_<exec::Substitution>(
       m, "Substitution",
@@ -102,7 +136,8 @@ void init_options(nb::module_& m) {
       "fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, "
       "-1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing "
       "(\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end with the "
-      "tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder "
+      "tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), reads (a "
+      "ReadSet, or None), recorder "
       "(a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger "
       "(or None).")
       .def(nb::init<>())
@@ -133,6 +168,7 @@ void init_options(nb::module_& m) {
       .def_rw("exact_tails", &Options::exact_tails)
       .def_rw("perturb", &Options::perturb, nb::arg().none())
       .def_rw("substitution", &Options::substitution, nb::arg().none())
+      .def_rw("reads", &Options::reads, nb::arg().none())
       .def_rw("recorder", &Options::recorder, nb::arg().none())
       .def_rw("debugger", &Options::debugger, nb::arg().none());
 }
@@ -246,6 +282,7 @@ void init_settings(nb::module_& m) {
 }  // namespace
 
 void init_exec(nb::module_& m) {
+  init_faults(m);
   init_options(m);
   init_undo_log(m);
   init_kernel(m);

@@ -284,6 +284,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.exact_tails = options.exact_tails;
   launch_options.perturb = options.perturb;
   launch_options.substitution = options.substitution.get();
+  launch_options.reads = options.reads.get();
   launch_options.printer = &printer;
   launch_options.resolve = resolve_in_python;
   launch_options.whole = std::move(whole);

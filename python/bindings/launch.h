@@ -14,6 +14,7 @@
 namespace triton_runner::exec {
 struct Fault;
 class CountObserver;
+class ReadSet;
 class RegisterObserver;
 struct Substitution;
 }  // namespace triton_runner::exec
@@ -40,6 +41,7 @@ struct Options {
   bool exact_tails = false;
   std::optional<uint64_t> perturb;
   std::shared_ptr<exec::Substitution> substitution;
+  std::shared_ptr<exec::ReadSet> reads;
   // Records values on the tile engine, sees registers on the SIMT engine, or counts what machine code executes.
   std::variant<std::monostate, std::shared_ptr<RecorderObject>, std::shared_ptr<exec::RegisterObserver>,
                std::shared_ptr<exec::CountObserver>>

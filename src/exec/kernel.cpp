@@ -100,6 +100,7 @@ const char* trap_name(TrapKind kind) {
       {TrapKind::kNan, "not a number"},
       {TrapKind::kRace, "data race"},
       {TrapKind::kHazard, "hazard"},
+      {TrapKind::kView, "outside of a view"},
       {TrapKind::kOverflow, "integer overflow"},
       {TrapKind::kHint, "false hint"},
       {TrapKind::kInvalid, "invalid operation"},
@@ -117,6 +118,32 @@ const char* race_name(Race race) {
   };
   static_assert(std::size(kNames) == static_cast<size_t>(Race::kOrder) + 1);
   return base::look_up(kNames, race).value_or("?");
+}
+
+const char* advice_on(TrapKind kind, Race race) {
+  static constexpr std::pair<TrapKind, const char*> kFaults[] = {
+      {TrapKind::kOutOfBounds, "mask the access with the size of the tensor"},
+      {TrapKind::kView,
+       "mask the access with the sizes of the view, or pass all of the tensor if it is meant"},
+      {TrapKind::kMisaligned, "pass a tensor whose address is aligned, or access it in smaller parts"},
+      {TrapKind::kDivisionByZero, "divide by a number that is not zero where the mask is off too"},
+      {TrapKind::kOverflow, "compute it in 64 bits: cast one factor to tl.int64"},
+      {TrapKind::kUninitialized, "write every element before it is read, or give the load other="},
+      {TrapKind::kNan,
+       "choose an operand for which the result is a number before the operation, with tl.where"},
+      {TrapKind::kHint, "drop the hint, or make it true for every argument and program"},
+      {TrapKind::kHazard, "let the instruction wait for the one that gives its operand"},
+  };
+  static constexpr std::pair<Race, const char*> kRaces[] = {
+      {Race::kGlobal, "write disjoint elements, or use an atomic update"},
+      {Race::kShared, "put a barrier between the two accesses"},
+      {Race::kInFlight, "wait for the copy or product before its memory is touched"},
+      {Race::kCopies, "make the copies of the value equal before they are stored"},
+      {Race::kFence, "put a fence of the async proxy between the two accesses"},
+      {Race::kOrder, "synchronise the warp between the two groups of threads"},
+  };
+  if (kind == TrapKind::kRace) return base::look_up(kRaces, race).value_or("");
+  return base::look_up(kFaults, kind).value_or("");
 }
 
 std::string Trap::str() const {

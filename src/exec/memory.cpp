@@ -41,6 +41,7 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   // Views of one storage overlap, so that the nearest start may not be the one that reaches far enough.
   for (auto it = after; it != allocations_.begin();)
     if (--it; holds(*it, address, bytes)) return &*it;
+  if (hides(address)) return nullptr;
   std::lock_guard found_lock(found_->mutex);
   if (whole_ && !found_->has_whole) {
     found_->has_whole = true;
@@ -52,6 +53,12 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   std::optional<Allocation> a = resolve_(address);
   if (!a || !holds(*a, address, bytes)) return nullptr;
   return &found_->list.emplace_back(std::move(*a));
+}
+
+bool Memory::hides(uint64_t address) const {
+  return std::any_of(allocations_.begin(), allocations_.end(), [address](const Allocation& a) {
+    return a.storage_bytes && address - a.storage < a.storage_bytes;
+  });
 }
 
 std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) const {
@@ -71,6 +78,8 @@ std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) co
     for (const Allocation& a : allocations_) consider(a);
   for (const Allocation& a : found_->list) consider(a);
   lock.unlock();  // what is in the list stays where it is
+  if (best && best->storage_bytes && hides(address))
+    return "which lies in the storage of " + best->label + " and is no element of it";
   if (!best) return from ? describe(address, bytes) : "";
   auto count = [](uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
   if (!after) return count(distance) + " before the start of " + best->label;

@@ -104,6 +104,9 @@ ANSWERS = [
     ("lower precision", "softmax", _of("return softmax(x.half()).float()")),
     ("a product in f16", "matmul", HEAD + KERNEL + "\ndef reference(a, b):\n    return copied((a.half() @ b.half()).float())\n"),
     ("of another type", "softmax", _of("return softmax(x).half()")),
+    ("a result on the CPU", "softmax", _of("return softmax(x).cpu()")),
+    ("a kernel's text that is none", "softmax", _of(
+        f"{_FORGED.strip()}\ny = softmax(x)\nrecorder._kernels.sent[-1]['text'] = 'module {{ tt.func'\nreturn y")),
     ("of another shape", "softmax", _of("return softmax(x)[:-1]")),
     ("not all rows", "softmax", _of(
         "out = torch.zeros_like(x)\nkernel[(x.shape[0] - 1,)](x, out, x.shape[1], B=128)\nreturn out")),

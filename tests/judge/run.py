@@ -1,6 +1,6 @@
 """Judges right, cheating and planted answers, and keeps the counts in results/judge.json:
 `python tests/judge/run.py [right cheating planted] [--first N] [--jobs N]`. Exit status 1: an answer that
-cheats was verified, or a right one called wrong."""
+cheats or has a fault was verified and nothing in its row says why, or a right one called wrong."""
 
 import argparse
 import collections
@@ -73,11 +73,21 @@ def main() -> int:
         rows = judged(answers, SETS[key].TASKS, chosen.jobs, chosen.seconds)
         record(key, rows, f"{key} --first {chosen.first}" if chosen.first else key)
         fine = ("verified", "not_judged")
+        known = answers_planted.VERIFIED if key == "planted" else {}
         for name, row in rows:
+            if name in known and _is_told(row, known[name]):
+                continue
             if (row.verdict in fine) != (key == "right") and row.verdict != "not_judged":
                 amiss.append((key, name, row.verdict, row.why))
     print(json.dumps(amiss, indent=1))
-    return int(any(key != "planted" for key, *_ in amiss))
+    return int(bool(amiss))
+
+
+def _is_told(row, why: str) -> bool:
+    """Whether what a verified answer is verified in spite of stands in its row."""
+    generated = row.generated.verdict if row.generated else ""
+    is_noted = any("rounds more often" in note for note in row.notes)
+    return row.verdict == "wrong" or generated == "wrong" or is_noted or "right for this task" in why
 
 
 if __name__ == "__main__":

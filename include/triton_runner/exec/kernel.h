@@ -20,6 +20,7 @@ namespace triton_runner::exec {
 class CountObserver;
 class Faults;
 class Observer;
+class ReadSet;
 class RegisterObserver;
 class Stopper;
 struct Substitution;
@@ -43,6 +44,9 @@ struct Allocation {
   // A bit for each byte, 1 where it was never written: of the byte at an address it is bit address % 8 of
   // undefined[address / 8 - this->address / 8]. Stores of kCheckUninitialized launches clear it. Null: all of it was.
   uint8_t* undefined = nullptr;
+  // kCheckView: this is a piece of a view, which alone may be touched, and here is the storage that the view lies in.
+  // Else that has 0 bytes.
+  uint64_t storage = 0, storage_bytes = 0;
 };
 
 // The rest of a descriptor in im2col mode, besides its tensor N, [D, [H,]] W, C. All is outermost first.
@@ -84,6 +88,7 @@ enum Check : uint32_t {
   kCheckSurplus = 256,      // TMA stores more than the tensor, past the launch's memory; PTX
   kCheckHazard = 512,       // control words let an instruction read what is not there yet; machine code
   kCheckOverflow = 1024,    // an integer that does not fit its type reaches an address, a mask, ...
+  kCheckView = 2048,  // an access beside the view that was passed: the launch's memory is the views alone
 };
 inline constexpr const char* kHazardIsForCubins =
     "check 'hazard' is for machine code: control words are at level cubin only";
@@ -131,6 +136,7 @@ struct LaunchOptions {
   RegisterObserver* registers = nullptr;  // is handed registers of PTX and machine code
   CountObserver* counter = nullptr;       // counts what machine code executes
   Stopper* stopper = nullptr;             // a debugger
+  ReadSet* reads = nullptr;               // gets the bytes of global memory that are read, under kCheckRace
   bool is_observed() const { return observer || registers || counter || stopper; }
   Observer* printer = nullptr;  // gets tt.print's text in place of the observer
   void look_away() {

@@ -30,6 +30,8 @@ class Memory {
   std::span<const Allocation> allocations() const { return allocations_; }
   // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`.
   const Allocation* find(uint64_t address, uint64_t bytes) const;
+  // Whether an address lies in a storage of which only views may be touched (Allocation::storage).
+  bool hides(uint64_t address) const;
   // "4 bytes past the end of argument 'x' (f32[1024])", seen from the nearest allocation, or from the one
   // that holds the address `from`. Empty where there is no allocation at all.
   std::string describe(uint64_t address, uint64_t bytes, uint64_t from = 0) const;

@@ -25,6 +25,7 @@ enum class TrapKind : uint8_t {
   kHint,
   kOverflow,
   kHazard,
+  kView,
   kInvalid,
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...
@@ -41,6 +42,9 @@ enum class Race : uint8_t {
   kOrder,     // threads of a warp share a register, and nothing says which group of them runs first
 };
 const char* race_name(Race race);  // "", "global", ...
+
+// The clause that says what to do about a fault that a check reports: "mask the access ...". Empty for other traps.
+const char* advice_on(TrapKind kind, Race race);
 
 // The reason of a trap.
 struct Cause {

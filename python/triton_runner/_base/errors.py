@@ -80,6 +80,7 @@ _OF_TRAPS = {
             "warning",
             "race",
             "instruction",
+            "advice",
         ),
         "",
     ),
@@ -105,6 +106,7 @@ class KernelTrap(RuntimeError):
       "copies" (of a value, which differ), "fence" (of the async proxy), "order" (of a warp's groups).
     - `instruction`, `artifact_line`, `ptx_line`: at PTX and in machine code; "" and 0 where unknown.
     - `notes`: more positions, such as the other access of a race.
+    - `advice`: a clause that says what to do; "" where no check reports the fault. Tracebacks show it.
     - `warning`: "" for a fault. Otherwise it names what keeps the results right on a GPU, "ptxas" or
       "hardware", or what alone is at fault, "assembler". The launch has run to its end.
     """
@@ -118,6 +120,8 @@ class KernelTrap(RuntimeError):
         if fields:
             raise TypeError(f"a KernelTrap has no {', '.join(fields)}")
         self.location = f"{self.file}:{self.line}:{self.column}" if self.file else ""
+        if self.advice:
+            self.__notes__ = [f"advice: {self.advice}"]  # tracebacks and pytest show it (Python 3.11 on)
 
 
 def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
@@ -128,6 +132,8 @@ def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
     if isinstance(error, KernelTrap) and error.file:
         shown = [f"{error.location}: error: {first.replace(f' at {error.location}', '', 1)}"]
         shown += source_line(error.file, error.line, error.column)
+    if isinstance(error, KernelTrap) and error.advice:
+        rest.append(f"  advice: {error.advice}")
     indent = "  " if isinstance(error, KernelTrap) else ""
     return "\n".join([*shown, *rest, *(f"{indent}note: {note}" for note in notes)])
 

@@ -43,6 +43,25 @@ class Check(enum.IntEnum):
 
     SURPLUS = 256
 
+    VIEW = 2048
+
+def advice_on(kind: str, race: str = '') -> str:
+    """
+    The clause that says what to do about a fault, by KernelTrap.kind and KernelTrap.race; "" where no check reports it.
+    """
+
+class ReadSet:
+    """
+    The bytes of global memory that launches under check="race" and Options.reads read.
+    """
+
+    def __init__(self) -> None: ...
+
+    def beyond(self, other: ReadSet) -> list:
+        """
+        (the place that read them, the address of the first, how many) of the bytes that the other set lacks, by place.
+        """
+
 class Substitution:
     """
     An experiment: what the checks of a launch report gets a number (cast to the type; an i1 its lowest bit), and the launch goes on. at: places ("file:line:column"); empty: anywhere.
@@ -57,7 +76,7 @@ class Substitution:
 
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder (a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger (or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), reads (a ReadSet, or None), recorder (a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger (or None).
     """
 
     def __init__(self) -> None: ...
@@ -157,6 +176,12 @@ class Options:
 
     @substitution.setter
     def substitution(self, arg: Substitution | None, /) -> None: ...
+
+    @property
+    def reads(self) -> ReadSet: ...
+
+    @reads.setter
+    def reads(self, arg: ReadSet | None, /) -> None: ...
 
     @property
     def recorder(self) -> None | probe.Recorder | probe.RegisterObserver | probe.CountObserver: ...

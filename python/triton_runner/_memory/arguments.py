@@ -56,7 +56,7 @@ class View:
         if array.flags.c_contiguous and self.shape:
             return array
         argument = ArrayArgument(data, _address(data) + self.offset, DTYPES[self.dtype][0])
-        argument.shape = self.shape
+        argument.shape, argument.strides, argument.itemsize = self.shape, self.steps, self.type.itemsize
         return argument
 
     def of_tensor(self, data):
@@ -105,6 +105,17 @@ class MemoryView:
 
     def stride(self) -> tuple:
         return self.strides
+
+
+def strides_of(value, shape: tuple) -> tuple:
+    """The strides of an argument of that shape, in elements."""
+    if not shape:
+        return ()
+    if hasattr(value, "stride"):
+        return tuple(int(n) for n in value.stride())
+    if getattr(value, "strides", None):
+        return tuple(n // value.itemsize for n in value.strides)
+    return _dense(shape)
 
 
 def _dense(shape: tuple) -> tuple:
@@ -233,14 +244,7 @@ class Arguments:
     def _view(self, name: str, value, start: int) -> View:
         number = self._number(start)
         shape = tuple(int(n) for n in getattr(value, "shape", ()))
-        if not shape:
-            strides = ()
-        elif hasattr(value, "stride"):
-            strides = tuple(int(n) for n in value.stride())
-        elif getattr(value, "strides", None):
-            strides = tuple(n // value.itemsize for n in value.strides)
-        else:
-            strides = _dense(shape)
+        strides = strides_of(value, shape)
         offset = _address(value) - self._blocks[number].address
         return View(number, offset, _dtype(name, value), shape, strides)
 
@@ -265,6 +269,10 @@ class Arguments:
     def address(self, block: int) -> int:
         """Returns where a block lies."""
         return self._blocks[block].address
+
+    def size(self, block: int) -> int:
+        """Returns how many bytes a block has."""
+        return self._blocks[block].size
 
     def _contents(self, pages: list[Pages], undefined=None) -> Contents:
         return Contents(self.views, self._base, pages, undefined)

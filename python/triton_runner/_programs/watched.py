@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import os
 import pickle
-import resource
 import select
 import signal
 import struct
@@ -25,7 +24,7 @@ import click
 from triton_runner._base import interrupts
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import write_file
-from triton_runner._worker.child import end_with_parent
+from triton_runner._worker.child import die_by, end_with_parent
 
 _HEAD = struct.Struct("<Q")
 _NO_VERDICT = 125
@@ -107,7 +106,7 @@ def in_own_process(command):
         notes = stages.Notes()
         if (end := _forked()) is not None:
             if not (lines := lines_of_compiler(end, notes)):
-                return _die_of(end)
+                return die_by(signal.Signals[end.signal]) if end.signal else end.status
             click.echo("\n".join(lines), err=True)
             return 1
         with notes.taken(), interrupts.watching():
@@ -151,17 +150,6 @@ def _forked() -> End | None:
             os.kill(child, sent.si_signo)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return End.of(os.waitstatus_to_exitcode(status))
-
-
-def _die_of(end: End) -> int:
-    """Ends this process as the other one ended: by its signal, or with its status."""
-    if end.signal:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # there is a core of the other one
-        number = signal.Signals[end.signal]
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    return end.status
 
 
 def _working(work, write: int):

@@ -29,6 +29,7 @@ CHECKS = {
     "hints": 128,
     "hazard": 512,
     "overflow": 1024,
+    "view": 2048,
 }
 DEFAULT_TARGET = "cuda:90"
 MLIR_CHECKS = ("nanload", "hints")  # need types and promises that lower levels do not have
@@ -134,7 +135,7 @@ class Settings:
     check: str = _row(
         "",
         "What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard, "
-        "separated by commas; or all.",
+        "view, separated by commas; or all.",
         form="|".join(("", *CHECKS)), advice=f"checks: {', '.join(CHECKS)}; or all", parts=True,
         keyword=True, option=True, core=("checks", _bits),
     )  # fmt: skip
@@ -191,6 +192,7 @@ class Settings:
     strict_grid: bool = _inner(False)
     exact_tails: bool = _inner(False, "exact_tails")  # at PTX TMA stores end with the tensor, not a chunk
     replace: tuple = _inner(())  # (kernel's name, path or text of what is launched in its place)
+    reads: object = _inner(None, "reads")  # a _core.ReadSet of launches under check="race"
     substitute: object = _inner(None)  # a Substitution: what checks report gets a number, and it goes on
     recorder: object = _inner(None)  # a _core.probe.Recorder or RegisterObserver of launches
     debugger: object = _inner(None, "debugger")  # a _core.probe.Debugger of them
@@ -338,11 +340,11 @@ class using:
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in ROWS]
         if unknown:
-            public = ", ".join(sorted({*ROWS} - {"strict_grid", "recorder", "debugger"}))
+            public = ", ".join(sorted({*ROWS} - {"strict_grid", "recorder", "debugger", "reads"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         if settings.get("replace") is not None:
             settings["replace"] = tuple((name, os.fspath(text)) for name, text in settings["replace"].items())
-        objects = ("recorder", "debugger", "replace", "substitute")
+        objects = ("recorder", "debugger", "replace", "substitute", "reads")
         odd = [
             name
             for name, value in settings.items()

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <triton_runner/base/text.h>
+#include <triton_runner/exec/read_set.h>
 
 #include "check/doubts.h"
 #include "check/state.h"
@@ -210,6 +211,8 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   if (source.stores) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
+  if (exec::ReadSet* reads = launch_.options->reads; reads && !write && kind != Source::Access::kObject)
+    reads->note(&in, address, bytes, [&] { return place_text(*launch_.code, in); });
   if (uninit_ && reads_memory(in, write)) {
     std::vector<std::byte*> undefined_bytes;
     const uint64_t end = address + bytes;

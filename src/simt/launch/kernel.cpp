@@ -135,7 +135,7 @@ class SimtKernel final : public exec::Kernel {
     launch.begin(options, memory, exec::programs_of(options));
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.keeps_state = options.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
-    launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard)) != 0;
+    launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard | exec::kCheckView)) != 0;
     launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;

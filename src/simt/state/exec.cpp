@@ -98,6 +98,8 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
         from = origin->second;
       }
     t.nearest = worker->memory.memory().describe(address, bytes, from);
+    if (t.kind == exec::TrapKind::kOutOfBounds && worker->memory.memory().hides(address))
+      t.kind = exec::TrapKind::kView;
   }
   if (!t.place.empty()) t.message += ": " + t.place;
   if (!t.nearest.empty()) t.message += (t.place.empty() ? ": " : ", ") + t.nearest;

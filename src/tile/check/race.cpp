@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <triton_runner/exec/numbers.h>
+#include <triton_runner/exec/read_set.h>
 #include <triton_runner/ir/enums.h>
 
 #include "check/race_state.h"
@@ -92,6 +93,8 @@ uint32_t RaceCheck::touch(machine::Cell& cell, const Thread& thread, uint32_t mi
 bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act,
                        uint64_t address, uint64_t bytes, const std::byte* data, int64_t element,
                        const TileType& type) {
+  if (exec::ReadSet* reads = t.worker->launch->options->reads; reads && act != Act::kWrite)
+    reads->note(in.op, address, bytes, [&] { return place_text(*in.op, *t.code); });
   uint32_t other = 0;
   uint64_t where = 0;
   global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {

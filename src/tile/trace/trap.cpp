@@ -77,8 +77,10 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
     what += ", " + nearest;
   else
     what += ": no argument of this launch owns memory";
-  exec::Trap trap = made_trap(in, misaligned ? exec::TrapKind::kMisaligned : exec::TrapKind::kOutOfBounds,
-                              std::move(what), std::move(element));
+  const exec::TrapKind kind = misaligned                        ? exec::TrapKind::kMisaligned
+                              : !found && memory.hides(address) ? exec::TrapKind::kView
+                                                                : exec::TrapKind::kOutOfBounds;
+  exec::Trap trap = made_trap(in, kind, std::move(what), std::move(element));
   trap.address = address;
   trap.access_bytes = bytes;
   trap.nearest = nearest;

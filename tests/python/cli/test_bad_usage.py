@@ -41,7 +41,7 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
 # A verb may take these all the same: a module with nothing in it, and a text of which the page says that it
 # cannot be read.
 TAKEN = {(verb, name) for verb in ("report", "map", "translate") for name in ("empty.ttir", "noise.ttgir")}
-WITHOUT_FILES = {"dev", "bench", "cache", "completion", "doctor", "env", "layout", "ops", "versions"}
+WITHOUT_FILES = {"dev", "bench", "cache", "completion", "demo", "doctor", "env", "layout", "ops", "versions"}
 ELSEWHERE = {
     "judge"
 }  # its process loads what it forks, and is one of its own: mistakes/judge.txt, test_judge.py

@@ -42,6 +42,7 @@ USES = {
     "compare": KERNEL,
     "assemble": (str(ROOT / "examples" / "guide" / "sum.ptx"),),
     "ledger": KERNEL,
+    "demo": ("--fault",),
     "doctor": ("--no-selftest",),
     "env": (),
     "cache": ("ls",),

@@ -65,6 +65,19 @@ RUN = {
     ("verbs.dev.run", "dev build --checkout * --run"): (("dev", "build", "--checkout", "checkout"), 0, "pip"),
     ("verbs.bundle.command", "run *"): (("run", "right.trcase"), 0, "add_kernel"),
     ("verbs.bits.command", "configs PROGRAM"): (("configs", "tuned.py"), 0, "add_kernel"),
+    ("_kernel.cases.severity", "bisect PROGRAM"): (("bisect", "--versions", "3.9.0", "right.py"), 0, "right"),
+    ("_kernel.cases.reads", "bisect KERNEL --oracle reads"): (
+        ("bisect", KERNEL, "--args", "f32[64], f32[64], f32[64], 64", "-c", "BLOCK=64", "--oracle", "reads",
+         "--versions", "3.9.0"), 0, "right",
+    ),
+    ("verbs.demo.command", "demo --fault"): (("demo", "--fault"), 0, "4 of 4 faults"),
+    ("verbs.demo.command", "doctor"): (("doctor", "--no-selftest"), 0, "triton"),
+    ("verbs.demo.command", "ops"): (("ops",), 0, "tt.load"),
+    ("verbs.demo.command", "run --pretend-cuda PROGRAM"): (("run", "--pretend-cuda", "right.py"), 0, ""),
+    ("verbs.demo.command", "run --check all PROGRAM"): (("run", "--check", "all", "right.py"), 0, ""),
+    ("verbs.demo.command", "run --device cpu examples/runner/v3.9.0/python/vector_add.py"): (
+        ("run", "--device", "cpu", str(ROOT / "examples/runner/v3.9.0/python/vector_add.py")), 0, "match",
+    ),
     ("_pipeline.cache", "cache ls"): (("cache", "ls"), 0, "kernels in"),
     # Their words are made at run time: the tests below take them from what is printed.
     ("_programs.look", "debug * *"): None,

@@ -65,6 +65,7 @@ def test_a_trap_shows_its_line(here):
     )
     assert line == TRAP.splitlines()[6] and caret == " " * 21 + "^"
     assert notes == [
+        "  advice: mask the access with the size of the tensor",
         "  note: called at trap.py:10; --traceback shows all calls",
         "  note: to look at it: triton-runner debug trap.py",
     ]

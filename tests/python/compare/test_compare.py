@@ -11,6 +11,7 @@ import time
 import types
 from pathlib import Path
 
+import dask_cluster
 import numpy
 import psutil
 import pytest
@@ -418,29 +419,9 @@ def test_a_broken_cell_is_measured_again(tmp_path):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A Dask scheduler and three worker processes over TCP: (address, workers)."""
-    pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
-    found, log = tmp_path / "scheduler.json", (tmp_path / "dask.log").open("w")
-
-    def start(*arguments):
-        return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log)
-
-    scheduler = start(
-        "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", found
-    )
-    workers = [
-        start("worker", "--scheduler-file", found, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-              "--local-directory", tmp_path / f"worker{i}")
-        for i in range(3)
-    ]  # fmt: skip
-    while not found.exists() or not found.read_text().strip().endswith("}"):
-        assert scheduler.poll() is None, (tmp_path / "dask.log").read_text()
-        time.sleep(0.05)
-    yield json.loads(found.read_text())["address"].replace("tcp://", "dask://"), workers
-    for one in [*workers, scheduler]:
-        one.kill()
-        one.wait()
-    log.close()
+    """(address, workers) of three worker processes."""
+    with dask_cluster.running(tmp_path) as running:
+        yield running
 
 
 def test_on_a_cluster_with_a_worker_killed(file, cluster):

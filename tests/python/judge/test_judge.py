@@ -5,6 +5,7 @@ import json
 import pathlib
 import sys
 
+import dask_cluster
 import pytest
 import warm
 
@@ -22,7 +23,7 @@ CHEATING = {
     "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",
     "lower precision": "wrong", "of another type": "wrong", "memory that was freed": "unsafe",
     "a result that is kept by shape": "cached", "inputs are overwritten": "tampered",
-    "imports the task": "error",
+    "imports the task": "error", "a result on the CPU": "wrong", "a kernel's text that is none": "not_judged",
     "replaces allclose and is right": "tampered", "a lazy tensor": "tampered",
     "ends itself": "error", "sleeps": "too_slow",
     "asks the network": "error", "NumPy": "tampered", "writes by address": "tampered",
@@ -242,3 +243,62 @@ def test_a_task_that_is_too_large_is_scaled(tmp_path):
     done = warm.cli("judge", "--no-generated", "--inputs", "4", "task.py", "answer.py", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)"), done.stdout
     assert "rows is 2048 instead of 65536" in done.stdout
+
+
+def test_a_manifest_on_a_cluster_gives_the_rows_of_one_here(tmp_path):
+    names = manifest(tmp_path, answers_right, ("gelu 128 4", "softmax 128 4"))
+    (tmp_path / "manifest").write_text((tmp_path / "manifest").read_text() + "\ngelu.py none.py")
+    (tmp_path / "none.py").write_text("x = 1\n")
+    with dask_cluster.running(tmp_path, workers=1) as (address, _):
+        rows = judged(tmp_path, "--no-generated", "--dask", address)
+        (tmp_path / "none.py").write_text("x = 2\n")  # its row alone is made anew
+        again = judged(tmp_path, "--no-generated", "--dask", address)
+    assert [row["verdict"] for row in rows] == ["verified"] * len(names) + ["error"]
+    assert again[:2] == rows[:2] and again[2]["seed"] != rows[2]["seed"]
+    listed = [line.split()[1] for line in (tmp_path / "manifest").read_text().splitlines()]
+    assert [row["answer"] for row in rows] == [str(tmp_path / name) for name in listed]
+
+
+def test_without_a_scheduler_nothing_is_judged(tmp_path):
+    manifest(tmp_path, answers_right, ("gelu 128 4",))
+    done = warm.cli("judge", "--manifest", "manifest", "--out", "out", "--dask", "ssh://x", cwd=tmp_path)
+    assert done.returncode == 2 and "--dask 'ssh://x' is not of the form dask://host:port" in done.stderr
+
+
+def test_the_estimated_time_beside_the_references(tmp_path):
+    (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
+    (tmp_path / "answer.py").write_text(next(t for n, _, t in answers_right.ANSWERS if n == "softmax 128 4"))
+    done = warm.cli(
+        "judge", "--json", "--no-generated", "--chip", "h200", "task.py", "answer.py", cwd=tmp_path
+    )
+    speed = json.loads(done.stdout)["speed"]
+    for who in ("answer", "reference"):
+        assert 1 < speed[who]["microseconds"] < 100 and 0 < speed[who]["error"] < 0.3, speed
+        assert speed[who]["launches"] == 1 and not speed[who]["why"]
+
+
+@pytest.mark.parametrize(
+    "old, new, verdict",
+    [("", "", "verified"), ("momentum * a)", "momentum)", "wrong")],
+    ids=["right", "wrong"],
+)
+def test_what_a_module_keeps_for_the_next_call(old, new, verdict, tmp_path):
+    _, task, text = next(one for one in answers_right.ANSWERS if one[0] == "batch norm 2")
+    (tmp_path / "task.py").write_text(answers_right.TASKS[task])
+    (tmp_path / "answer.py").write_text(text.replace(old, new) if old else text)
+    done = warm.cli("judge", "--json", "--no-generated", "task.py", "answer.py", cwd=tmp_path)
+    row = json.loads(done.stdout)
+    assert row["verdict"] == verdict, row["why"]
+    assert verdict == "verified" or "state['norm.running_mean']" in row["why"]
+
+
+def test_a_coarser_rounding_than_the_references_is_noted(tmp_path):
+    names = {"matmul_half: sums in f16", "argmax: wrong neutral element"}
+    names = manifest(tmp_path, answers_planted, names)
+    rows = dict(zip(names, judged(tmp_path), strict=True))
+    coarse, padded = rows["matmul_half: sums in f16"], rows["argmax: wrong neutral element"]
+    assert any("times as far from the exact one as the reference's" in note for note in coarse["notes"])
+    assert padded["generated"]["verdict"] == "wrong"
+    assert {"inputs": "all negative", "state": "wrong"}.items() <= next(
+        case for case in padded["generated"]["cases"] if case["inputs"] == "all negative"
+    ).items()

@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy
 
-from triton_runner import _settings, ir
+from triton_runner import _core, _settings, ir
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._core import probe
@@ -366,6 +366,7 @@ def _finding(d: _Apart, remain: set | None, effect: _Effect, total: int) -> Find
         site.line, next(iter(effect.outputs), ""), "\n".join(lines), site.column, op, value,
         list(d.program), element, list(d.iterations), "", notes, cause=cause, copies=holders,
         evidence={"copies": d.copies, "outputs": effect.outputs, "stopped": effect.stopped},
+        advice=_core.advice_on("data race", "copies"),
     )  # fmt: skip
 
 

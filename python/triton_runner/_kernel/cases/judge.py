@@ -15,12 +15,12 @@ from collections.abc import Mapping
 
 import numpy
 
-from triton_runner import _settings
+from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, binary_level, levels_of
 from triton_runner._code import atomics, rounding
-from triton_runner._kernel.cases import copies, masks, reach, severity
+from triton_runner._kernel.cases import copies, masks, reach, reads, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
 from triton_runner._kernel.cases.results import Bits, Judged, NotRun, Ran
 from triton_runner._kernel.compiling import failures
@@ -30,17 +30,18 @@ from triton_runner._memory.contents import Pair
 from triton_runner._pipeline import stages
 from triton_runner._settings import devices
 
-CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "hazard")
+CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "view", "hazard")
 # PTX does not say what they look at.
 # The checks that report a kind of trap.
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
     "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow",),
-    "hazard": ("hazard",),
+    "hazard": ("hazard",), "outside of a view": ("view",),
 }  # fmt: skip
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
+_MEANT = "it is memory of the program's own, as padding is: nothing is read or written that is not there"
 _COMPILERS_FENCE = (
     "it is the compiler's: TTGIR has no such race, and Triton 3.7 and later put the fence there; other races "
     "at PTX were not looked for"
@@ -78,6 +79,7 @@ class Judging:
         self.not_run: list[NotRun] = []
         self.bits: list[Bits] = []
         self.plain: dict[str, Outcome] = {}
+        self.reads: dict = {}  # by level: a _core.ReadSet
         self.noise = Noise()
         self._perturbed = 0  # how many of _ROUNDINGS were run
 
@@ -203,8 +205,11 @@ class Judging:
         for level in self.plain:
             chosen, alone = [check for check in self.checks if looks(check, level)], set()
             while left := [check for check in chosen if check not in alone]:
-                run = self.run(level, checks=",".join(left))
+                seen = _core.ReadSet() if "race" in left else None
+                run = self.run(level, checks=",".join(left), reads=seen)
                 if run is None or run.trap is None:
+                    if run is not None and seen is not None:
+                        self.reads[level] = seen
                     break
                 alone.update(_REPORTS.get(run.trap.kind, ()) if len(left) > 1 else left)
                 if not alone.intersection(left):
@@ -216,6 +221,8 @@ class Judging:
                 self._one_check(level, check)
         levels = [level for level in self.plain if level not in ("cubin", "hsaco")]
         self.findings.settle(levels, lambda level: _ends_numbers(self.plain[levels[0]], self.plain[level]))
+        for finding in reads.beyond(self.launch, self.reads):
+            self.findings.add(finding)
 
     def _one_check(self, level: str, check: str) -> None:
         why = ""
@@ -229,6 +236,7 @@ class Judging:
         run = self.run(level, checks=check)
         if run is None or run.trap is None:
             return
+        why = _MEANT if check == "view" and not why else why
         if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
             return  # what copies.findings() reports
         if check == "overflow" and level not in MLIR and self._is_exact_above():

@@ -84,6 +84,7 @@ class Finding:
     copies: list[dict] | None = None
     diverged: dict | None = None
     changes: list[Change] | None = None
+    advice: str | None = None
 
     @property
     def is_fault(self) -> bool:
@@ -192,6 +193,8 @@ class Judged:
             first, *rest = finding.text.splitlines()
             lines.append(f"  {finding.severity}, {finding.check} at {', '.join(finding.levels)}: {first}")
             lines += [f"    {line}" for line in rest]
+            if finding.is_fault and finding.advice:
+                lines.append(f"    advice: {finding.advice}")
         lines += [
             f"  {bits.argument}: {bits.elements} of {bits.of} elements differ between "
             f"{' and '.join(bits.levels)}, by {float(bits.max_error):.3g} at most, as sums in another order "

@@ -6,18 +6,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from triton_runner import _core
 from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base import commands
 from triton_runner._base.levels import MLIR
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases import reach
 from triton_runner._kernel.cases.results import NONDETERMINISTIC, Bits, Finding
 
-# These may be intended: infinities in computations, NaNs in inputs, and hints that wrap-around breaks without
-# any effect on a result.
-_MAY_BE_MEANT = {"inf", "nanload", "hints"}
+# These may be intended: infinities in computations, NaNs in inputs, hints that wrap-around breaks without any
+# effect on a result, and padding that a view leaves out.
+_MAY_BE_MEANT = {"inf", "nanload", "hints", "view"}
 # A program may want these in its outputs, if its own check of them passes.
 _MAY_BE_WANTED = {"nan", "zerodiv"}
 DECIDED = ", as the launch is wrong already"
+# The fault that a difference shows, by the check that found it: kind and race of a KernelTrap.
+_SHOWN_BY = {"order": ("data race", "global"), "timing": ("data race", "in flight")}
+_ON_DIFFERENCES = {
+    "levels": f"find the pass that changes the result: {commands.shell('bisect', 'PROGRAM')}",
+    "reference": "dump the values that the element is made of, and compare them with the reference's",
+}  # fmt: skip
 _PLACE = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
 
 
@@ -214,7 +222,10 @@ def accepted(findings: list[Finding], by: str) -> list[Finding] | None:
 
 def _of_trap(check: str, severity: str, levels: list[str], trap) -> Finding:
     place = {name: as_json(getattr(trap, name)) for name in _PLACE}
-    return Finding(check, severity, levels, trap.kind, trap.message or str(trap), text=str(trap), **place)
+    return Finding(
+        check, severity, levels, trap.kind, trap.message or str(trap), text=str(trap),
+        advice=trap.advice or None, **place,
+    )  # fmt: skip
 
 
 def _of_difference(check: str, bits: Bits, levels: list[str], how: str, message: str) -> Finding:
@@ -224,7 +235,8 @@ def _of_difference(check: str, bits: Bits, levels: list[str], how: str, message:
         f"{message}: {bits.elements} of {bits.of} elements differ, by at most {bits.max_error}; "
         f"element {bits.element}: {first} and {second}"
     )
+    advice = _core.advice_on(*_SHOWN_BY[check]) if check in _SHOWN_BY else _ON_DIFFERENCES.get(check)
     return Finding(
         check, "warning" if bits.agrees else "fault", list(levels), "difference", message, "", 0,
-        bits.argument, text, how=how, evidence=bits,
+        bits.argument, text, how=how, evidence=bits, advice=advice,
     )  # fmt: skip

@@ -12,9 +12,8 @@ import os
 import queue
 import threading
 
-from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.typed import as_json, of_json
-from triton_runner._kernel.cells import measure
+from triton_runner._kernel.cells import cluster, measure
 from triton_runner._kernel.cells.cells import Cell
 from triton_runner._kernel.cells.store import Store
 from triton_runner._pipeline import versions
@@ -118,36 +117,11 @@ def _here(cells: list[Cell], jobs: int, how):
 
 
 def _on_dask(address: str, cells: list[Cell], how):
-    """(cell, result) as they finish on a Dask cluster. Its workers need this package, and fetch releases."""
-    try:
-        from dask.distributed import Client, as_completed
-    except ImportError:
-        raise fail(
-            "--executor needs Dask", "pip install distributed, here and where the workers run"
-        ) from None
-    scheme, _, place = address.partition("://")
-    if scheme != "dask" or not place:
-        raise fail(f"--executor {address!r} is not of the form dask://host:port")
-    try:
-        client = Client(f"tcp://{place}", timeout="20s", set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise fail(f"no Dask scheduler answers at {place}: {error}") from None
-    with client:
-        # Dask gives a task to another worker where one dies of it, three times.
-        futures = {
-            client.submit(how, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False): cell
-            for cell in cells
-        }
-        for future in as_completed(futures, loop=client.loop):
-            cell = futures[future]
-            try:
-                yield cell, future.result()
-            except DiagnosticError:
-                raise
-            except Exception as error:
-                why = f"on the cluster: {type(error).__name__}: {error}"
-                yield cell, measure.Result(error=why, transient=True)
-            future.release()
+    """(cell, result) as they finish on a Dask cluster, whose workers fetch releases."""
+    by_key = {cell.key: cell for cell in cells}
+    works = {cell.key: cell.work for cell in cells}
+    for key, result, why in cluster.finished("--executor", address, how, works):
+        yield by_key[key], measure.Result(error=why, transient=True) if why else result
 
 
 def default_jobs() -> int:

@@ -1,7 +1,8 @@
 """Judges one kernel, "kernel.py:name", by an oracle instead of a program. An oracle judges what the kernel
 computes, or the resources that its code needs.
 
-An oracle defines what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64",
+An oracle defines what is wrong: "wrong" (other values than a reference), "reads" (memory that its TTIR does
+not read), "shared>1536", "regs>64",
 "spills>0", "instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), "cycles>9000" and
 "slower" (the estimated time on a chip, beside that of the first release), or the path of a program, which is
 given the folder of what was compiled and exits as a bisected program does."""
@@ -18,6 +19,7 @@ import tempfile
 
 import numpy
 
+from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
@@ -35,15 +37,15 @@ _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": ope
 _MEASURE = re.compile(
     r"(shared|regs|spills|instr:(?P<name>[\w.]+)|cycles|slower|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)"
 )
-_FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, slower, cycles>N, PROGRAM"
+_FORMS = "oracles: wrong, reads, shared>N, regs>N, spills>N, instr:ldmatrix<N, slower, cycles>N, PROGRAM"
 _ESTIMATED = ("slower", "cycles")
 _SLOWER = 1.05  # than the first release, where nobody says by how much
 
 
 def oracle(text: str, chip: str = "", target: str = "") -> Oracle:
     """The oracle that a text describes. chip: on which cycles are estimated. Raises DiagnosticError."""
-    if text == "wrong":
-        return Oracle("wrong")
+    if text in ("wrong", "reads"):
+        return Oracle(text)
     if text.startswith(_ESTIMATED):
         return _of_time(text, chip, target)
     if text.split(">")[0].split("<")[0] == "time":
@@ -101,6 +103,8 @@ def judge(name: str, told: dict) -> tuple[str, str, float | None]:
     if launch.oracle.kind in ("wrong", "callable"):
         function[grid](**everything)
         return *_compared(values, launch.reference), None
+    if launch.oracle.kind == "reads":
+        return *_reads(lambda: function[grid](**everything)), None
     if launch.oracle.kind in _ESTIMATED:
         return _estimated(lambda: function[grid](**everything), launch.oracle)
     return _measured(function.warmup(grid=grid, **everything), launch.oracle)
@@ -133,6 +137,19 @@ def _compared(values, reference) -> tuple[str, str]:
         if difference is not None and difference.class_ != "drift":
             return "wrong", difference.sentence(f"array {i}")
     return "right", ""
+
+
+def _reads(launch) -> tuple[str, str]:
+    """Whether the launch, as it is compiled now, reads memory that its TTIR does not read."""
+    above, now = _core.ReadSet(), _core.ReadSet()
+    for level, reads in (("ttir", above), (None, now)):
+        with _settings.using(check="race", level=level, reads=reads, threads=1):
+            launch()
+    more = now.beyond(above)
+    if not more:
+        return "right", ""
+    place, _, count = more[0]
+    return "wrong", f"it reads {count} byte{'s' * (count != 1)} that TTIR does not read, in {place}"
 
 
 def _measured(compiled, judged_by: Oracle) -> tuple[str, str, float | None]:

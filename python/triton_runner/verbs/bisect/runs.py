@@ -83,7 +83,7 @@ class BisectedProgram:
     @property
     def is_measured(self) -> bool:
         """Returns whether the oracle judges the compiled code, not what it computes."""
-        return self.launch is not None and self.launch.oracle.kind not in ("wrong", "callable")
+        return self.launch is not None and self.launch.oracle.kind not in ("wrong", "callable", "reads")
 
     @property
     def folder(self) -> str:

@@ -89,7 +89,7 @@ def _options() -> dict[str, Offer]:
         "--timing": Offer("words", ("eager", "late")), "--ptxas": Offer("words", ("all",)),
         "--vary": Offer("list", ("sizes", "layouts", "values", "dtypes", "huge")),
         "reduce --oracle": Offer("words", ("levels", "trap", "crash")),
-        "bisect --oracle": Offer("words", ("wrong", "slower")),
+        "bisect --oracle": Offer("words", ("wrong", "reads", "slower")),
         "--metadata": _files("json"), "--finding": _files("json"), "--base": _files("json"),
         "--json": _files("json"), "--junit": _files("xml"), "--sarif": _files("sarif", "json"),
         "--arg": _files("npy", "npz", "safetensors"), "exec --save": _TEXT,
@@ -103,7 +103,7 @@ def _options() -> dict[str, Offer]:
         "assemble --output": _files("cubin"), "--peer": release,
     }  # fmt: skip
     text = (
-        "--ab --access --args --block --cluster --configs --constexpr --dap --dims --dump --execute"
+        "--ab --access --args --block --cluster --configs --constexpr --dap --dask --dims --dump --execute"
         " --executor --fail-if --given --grid --invariant --option --pass --print --program --programs"
         " --replace --shape --show --signature --size --source --start --type --until --value --variants"
         " --warp-specialize --without"

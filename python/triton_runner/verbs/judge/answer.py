@@ -38,11 +38,13 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
         return
     wire.send(write, {"say": "ready"})
     known = Known()
+    target = {"target": task["target"]} if task.get("target") else {}
     while True:
         call, parts = wire.receive(read)
         if call["say"] == "end":
             return
-        text, out = _called(function, call, parts, known)
+        with _settings.using(**target):
+            text, out = _called(function, call, parts, known)
         text["replaced"] = [text for _, text in names.replaced()]
         text["threads"] = threading.active_count() - 1
         wire.send(write, text, out)
@@ -96,7 +98,7 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
         return made
 
     given, named = wire.unpacked(call["given"], parts, tensor)
-    before, told, result, out = _cpu_seconds(), {}, None, []
+    before, told, result, state, out, kept = _cpu_seconds(), {}, None, None, [], {}
     torch.manual_seed(call["seed"])
     try:
         with _settings.using(device="cpu", threads=1), torch.set_grad_enabled(call["grad"]):
@@ -104,7 +106,9 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
                 value = function(*given, **named)
                 if inspect.isgenerator(value):
                     value = list(value)
+                kept = _buffers(function)
                 result = recorder.result(value)
+                state = recorder.result({k: v for k, v in kept.items() if recorder.knows(v)})
             seen = wire.packed(_plain(value), out)
     except BaseException as error:  # whatever it raises, SystemExit too, is what it did
         told, seen = _told(error), None
@@ -112,10 +116,18 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
             told["class"] = error.name
     count = len(out)
     text = {
-        "say": "called", "steps": recorder.steps, "result": result, "seen": seen, "inputs": inputs,
+        "say": "called", "steps": recorder.steps, "result": result, "state": state, "seen": seen,
+        "keeps": list(kept),
+        "inputs": inputs,
         "kernels": known.sent, "seconds": _cpu_seconds() - before, "seen_parts": count, **told,
     }  # fmt: skip
     return text, [*out, *recorder.parts]
+
+
+def _buffers(function) -> dict:
+    """The floats that a module keeps from call to call beside its weights: running means."""
+    found = function.named_buffers() if isinstance(function, torch.nn.Module) else ()
+    return {name: one for name, one in found if one.is_floating_point()}
 
 
 def _plain(value):
@@ -143,4 +155,4 @@ def _told(error: BaseException) -> dict:
     failure = failure_of(error)
     line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
     told = {"error": type(error).__name__, "message": message[:2000], "line": line or 0}
-    return {**told, "kind": error.kind} if isinstance(error, KernelTrap) else told
+    return {**told, "kind": error.kind, "race": error.race} if isinstance(error, KernelTrap) else told

@@ -30,12 +30,28 @@ from triton_runner.verbs.judge.results import FORMATS
     help="Whether an answer is judged on a machine that gives no sandbox.",
 )  # fmt: skip
 @click.option("--no-generated", is_flag=True, help="Leave out the second verdict, on generated inputs.")
+@click.option("--chip", help="Estimate the answer's time on h200, ..., beside the reference's.")
 @click.option("--manifest", help="A file with a TASK and an ANSWER a line, instead of one of each.")
 @click.option("--jobs", "-j", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time.")
+@click.option("--dask", metavar="dask://HOST:PORT", help="Judge a manifest on a Dask cluster.")
 @click.option("--out", type=Output(is_folder=True), help="The folder of a manifest's rows, counts and page.")
 @json_option
 def judge_command(
-    task, answer, form, seconds, memory, inputs, seed, sandbox, no_generated, manifest, jobs, out, as_json
+    task,
+    answer,
+    form,
+    seconds,
+    memory,
+    inputs,
+    seed,
+    sandbox,
+    no_generated,
+    chip,
+    manifest,
+    jobs,
+    dask,
+    out,
+    as_json,
 ):
     """Judge whether ANSWER, a file with Triton kernels, solves TASK, without a GPU and without trusting it.
 
@@ -43,15 +59,18 @@ def judge_command(
     Exit status: 0 verified, 1 wrong, 3 unsafe, 4 no_kernel, 5 idle, 6 cached, 7 tampered, 8 error,
     9 too_slow, 125 not_judged; 2 bad usage. With --manifest: 0 where all trials have a row.
     """
+    from triton_runner._kernel.cost import chips, timing
     from triton_runner.verbs.judge import run, text
     from triton_runner.verbs.judge.trial import Options
 
-    options = Options(seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form)
+    if chip:
+        chips.chip_named(chip, timing.TIMINGS)  # raises for one that is not known
+    options = Options(seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form, chip)
     if manifest:
         if task or not out:
             raise click.UsageError("--manifest stands for TASK and ANSWER, and needs --out")
         with telling() as say:
-            rows = run.judge_all(manifest, out, jobs, options, say)
+            rows = run.judge_all(manifest, out, jobs, options, say, dask)
         if as_json:
             print_json({"counts": run.counts(rows), "rows": rows})
         else:
@@ -59,8 +78,9 @@ def judge_command(
         return 0
     if not task or not answer:
         raise click.UsageError(f"Missing argument '{'ANSWER' if task else 'TASK'}'")
-    if out:
-        raise click.UsageError("--out is for --manifest")
+    for option, value in (("--out", out), ("--dask", dask)):
+        if value:
+            raise click.UsageError(f"{option} is for --manifest")
     row = run.judge(task, answer, options)
     print_result(row, as_json, text.of_row)
     return row.status

@@ -18,6 +18,7 @@ from triton_runner._memory.difference import magnitude, plain, tolerance
 from triton_runner._memory.files import kind_of, numpy_named
 
 _OWN_ERRORS = 64  # errors of the reference that another order of its sums may have
+_ENOUGH, _COARSER = 256, 1.3  # elements by which errors are compared, and what is more than another order
 _TF32 = 2e-3  # products whose operands are rounded to 11 bits
 _FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that NumPy itself does not have
 
@@ -60,6 +61,23 @@ def arrays(text: dict | None, parts: list, path: str = "result") -> dict[str, ob
     return {path: of}
 
 
+def devices(text: dict | None, path: str = "result") -> dict[str, str]:
+    """The devices of the tensors of a packed value, by where they stand."""
+    if not isinstance(text, dict) or len(text) != 1:
+        return {}
+    ((kind, of),) = text.items()
+    if kind == "tensor":
+        return {path: str(of.get("device"))}
+    if kind in ("list", "tuple"):
+        items = [devices(item, f"{path}[{i}]") for i, item in enumerate(of)]
+    elif kind == "dict":
+        pairs = [(key if isinstance(key, str) else next(iter(key.values())), value) for key, value in of]
+        items = [devices(value, f"{path}[{key!r}]") for key, value in pairs]
+    else:
+        return {}
+    return {key: value for item in items for key, value in item.items()}
+
+
 def array(text: dict, parts: list) -> numpy.ndarray:
     """The elements of a tensor. Raises ValueError where its strides lead out of its bytes."""
     dtype, data = numpy_named(text["dtype"]), parts[text["part"]]
@@ -71,10 +89,10 @@ def array(text: dict, parts: list) -> numpy.ndarray:
 
 def same(a: dict, b: dict) -> bool:
     """Whether two results hold the same bytes."""
-    return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return a.keys() == b.keys() and all(same_bytes(a[key], b[key]) for key in a)
 
 
-def _same(x, y) -> bool:
+def same_bytes(x, y) -> bool:
     if isinstance(x, numpy.ndarray) and isinstance(y, numpy.ndarray):
         return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
     return type(x) is type(y) and x == y
@@ -169,6 +187,27 @@ def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
     error = numpy.abs(x - want)
     fine = (x == want) | (numpy.isnan(x) & numpy.isnan(want)) | (error <= allowed)
     return _wrong(path, got, want, ~fine, error / allowed) if not fine.all() else None
+
+
+def coarser(got: dict, own: dict, exact: dict) -> dict[str, float]:
+    """How far a result is from the one in f64, by how far the reference is, where it is further: of 16 and 8
+    bits, whose last rounding is most of the reference's error. By where they stand."""
+    found = {}
+    for path, one in own.items():
+        x, want = got.get(path), exact.get(path)
+        if not all(isinstance(each, numpy.ndarray) and each.shape == one.shape for each in (x, want)):
+            continue
+        if one.dtype.itemsize > 2 or (one.dtype.kind != "f" and str(one.dtype) not in _FLOATS):
+            continue
+        with numpy.errstate(all="ignore"):
+            errors = [each.astype(numpy.float64) - want for each in (x, one)]
+        fine = numpy.isfinite(errors[0]) & numpy.isfinite(errors[1])
+        if fine.sum() < _ENOUGH:
+            continue
+        theirs, its = (float(numpy.sqrt(numpy.mean(error[fine] ** 2))) for error in errors)
+        if its and theirs > _COARSER * its:
+            found[path] = theirs / its
+    return found
 
 
 def _wrong(path: str, got, want, where, far, is_own: bool = False) -> Wrong:

@@ -8,37 +8,21 @@ import re
 
 import numpy
 
+from triton_runner import _core
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
 from triton_runner.verbs.judge import compared, worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 
-_ADVICE = {
-    "oob": "mask the access with the size of the tensor",
-    "race": "write disjoint elements, or use an atomic update",
-    "uninit": "write every element before it is read, or begin with zeros",
-    "zerodiv": "divide by a number that is not zero where the mask is off too",
-    "overflow": "compute the offset in 64 bits: cast one factor to tl.int64",
-    "order": "write disjoint elements, or use an atomic update",
-}
-_CHECKS = {
-    "out of bounds": "oob", "data race": "race", "uninitialized value": "uninit",
-    "division by zero": "zerodiv", "integer overflow": "overflow",
-}  # fmt: skip
-_TF32 = re.compile(r"tt\.dot\b[^\n]*inputPrecision = tf32\b[^\n]*: tensor<[\dx]+xf32")
 _PRODUCT = re.compile(r"mm|dot|mv$|conv|linear|attention|cdist|lstm|gru|rnn")
-_NARROW = re.compile(r"\b(f16|bf16|f8\w+)\b")
-_CONSTANT = re.compile(r"(?<![\w%#.])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 _IN_KERNELS = "compute in kernels, not in Python or NumPy"
 _MOST_SUMMED = 64
 _NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
 
-def advice_of(kind: str) -> str:
-    """The clause that says what to do about a fault of a kernel. kind: as KernelTrap.kind has it."""
-    return _ADVICE.get(_CHECKS.get(kind), "mend the line")
+_MEND = "mend the line"
 
 
 class Call:
@@ -93,15 +77,16 @@ class Call:
     def kernel_names(self) -> list[str]:
         return [str(it.get("name")) for it in self.said["kernels"]]
 
-    def _texts(self) -> str:
-        return "\n".join(str(it.get("text")) for it in self.said["kernels"])
+    def _facts(self) -> list[dict]:
+        """Returns what the broker has read in the texts of the kernels so far (facts.py)."""
+        return (self.replayed or {}).get("facts", [])
 
     def is_tf32(self) -> bool:
         """Whether a product of its kernels rounds f32 operands to tf32, while the task has products and no
         kernel has a narrower type."""
         wanted = [name for name, _ in self.wanted["operators"]]
         has_products = not wanted or any(_PRODUCT.search(name) for name in wanted)
-        return has_products and not self._narrows() and bool(_TF32.search(self._texts()))
+        return has_products and not self._narrows() and any(one["tf32"] for one in self._facts())
 
     def needs_spread(self, rule) -> bool:
         """Whether rounding may explain what differs: no kernel computes in a narrower type."""
@@ -115,7 +100,8 @@ class Call:
 
     def _narrows(self) -> bool:
         given = str(self.given["given"])
-        return bool(_NARROW.search(self._texts())) and "float16" not in given and "float8" not in given
+        is_narrow = any(one["narrow"] for one in self._facts())
+        return is_narrow and "float16" not in given and "float8" not in given
 
     def add_spread(self, rule, replayed, parts, seeds) -> None:
         """Learns how far other roundings move the result."""
@@ -130,14 +116,14 @@ class Call:
         trap = self.replayed["trap"]
         first = trap["message"].splitlines()[0]
         return Fault(
-            "unsafe", first, advice_of(trap["kind"]), self.name, trap["line"] or None, kernel=trap["kernel"]
+            "unsafe", first, trap["advice"] or _MEND, self.name, trap["line"] or None, kernel=trap["kernel"]
         )
 
     def _findings(self) -> list[Fault]:
         found = []
         for one in self.replayed["findings"]:
             if one["severity"] == "fault":
-                advice = _ADVICE.get(one["check"]) or advice_of(one["kind"])
+                advice = one.get("advice") or _MEND
                 line, element = one.get("line") or None, one.get("element")
                 text = one["text"].splitlines()[0]
                 found.append(Fault("unsafe", text, advice, self.name, line, element, check=one["check"]))
@@ -149,6 +135,13 @@ class Call:
             f"launches of {name} differ in too many ways: not all of them were checked"
             for name in (self.replayed or {}).get("unchecked", [])
         ]
+        if names := self._left_as_it_was():
+            found.append(f"it leaves its module's {', '.join(names)} as it was, and the task's changes it")
+        for path, times in compared.coarser(self.result, self.own, self.exact).items():
+            found.append(
+                f"{path} is {times:.1f} times as far from the exact one as the reference's: "
+                "it rounds more often, as sums in 16 bits do"
+            )
         for one in (self.replayed or {}).get("findings", []):
             if one["severity"] == "warning":
                 why = f": {one['why']}" if one.get("why") else ""
@@ -186,9 +179,40 @@ class Call:
             told = "the bytes that it returned are not those that its launches and operators give"
             advice = "finish all work before the call returns, and change nothing outside of kernels"
             found.append(self._fault("tampered", told, advice))
+        found += self._on_another_device()
+        found += self._wrong_state(rule)
         found += self._changed_inputs()
         found += self._without_kernels(rule)
         return found
+
+    def _on_another_device(self) -> list[Fault]:
+        wanted, seen = (compared.devices(text) for text in (self.wanted["own"], self.said.get("seen")))
+        for path, device in seen.items():
+            if device == "cpu" and wanted.get(path) == "cuda":
+                told = f"{path} is on the CPU, and the task's is on the GPU"
+                return [self._fault("wrong", told, "return the tensor on the device of the inputs")]
+        return []
+
+    def _wrong_state(self, rule) -> list[Fault]:
+        """A fault where the answer changes what its module keeps for the next call, and not as the task's
+        does. What it leaves as it was is told in a note: no result depends on it."""
+        kept = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "state")
+        texts = (self.wanted.get(name) for name in ("state", "exact state"))
+        own, exact = (compared.arrays(text, self.wanted_parts, "state") for text in texts)
+        names = sorted(kept.keys() & own.keys())
+        kept, own = ({name: one[name] for name in names} for one in (kept, own))
+        wrong = compared.compare(kept, own, exact, rule)
+        if wrong is None:
+            return []
+        told = f"what its module keeps for the next call is wrong: {wrong.message}"
+        return [self._fault("wrong", told, "update it as the task's module does")]
+
+    def _left_as_it_was(self) -> list[str]:
+        """The names of what the reference's module changes, and the answer's has and does not change."""
+        changed = compared.arrays(self.wanted.get("state"), self.wanted_parts, "")
+        touched = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "")
+        names = self.said.get("keeps") if isinstance(self.said.get("keeps"), list) else []
+        return [str(name) for name in names if f"[{name!r}]" in changed.keys() - touched.keys()]
 
     def _unwritten(self) -> list[Fault]:
         other = self._of_broker("other fill")
@@ -199,7 +223,7 @@ class Call:
         ):
             return []
         told = f"{count} elements of the result depend on memory that nothing wrote"
-        return [self._fault("unsafe", told, _ADVICE["uninit"], check="uninit")]
+        return [self._fault("unsafe", told, _core.advice_on("uninitialized value"), check="uninit")]
 
     def _changed_inputs(self) -> list[Fault]:
         before = compared.arrays(self.given["given"], self.given_parts)
@@ -298,12 +322,10 @@ class Call:
         """How many numbers are in its steps and its kernels that another call did not have."""
         known = {repr(one) for one in other.skeleton()}
         new = [numbers for name, numbers in self.skeleton() if repr((name, numbers)) not in known]
-        before = {str(it.get("text")) for it in other.said["kernels"]}
-        lines = {line for text in before for line in text.splitlines()}
-        texts = [str(it.get("text")) for it in self.said["kernels"] if str(it.get("text")) not in before]
-        more = [line for text in texts for line in text.splitlines() if line not in lines]
-        constants = sum(len(_CONSTANT.findall(line.split(" loc(")[0])) for line in more)
-        return len(self.skeleton()) + sum(map(len, new)) + constants
+        before = {op for one in other._facts() for op in one["numbers"]}
+        constants = {op: count for one in self._facts() for op, count in one["numbers"].items()}
+        more = sum(count for op, count in constants.items() if op not in before)
+        return len(self.skeleton()) + sum(map(len, new)) + more
 
     def skeleton(self) -> list[tuple]:
         """The steps: what is done, and the numbers and the names of tensors that it is done with."""

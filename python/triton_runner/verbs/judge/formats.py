@@ -116,6 +116,7 @@ class Task:
     rule: tuple | None = None
     name = ""
     is_script = False
+    is_moved = False  # what runs such tasks moves inputs and modules to the GPU
 
     def __init__(self):
         self.scaled: dict = {}  # constants that were made smaller: (was, is)
@@ -133,9 +134,13 @@ class Task:
         """Returns what the reference gives; exact: in f64."""
         raise NotImplementedError
 
+    def state(self, exact: bool) -> dict:
+        """Returns what the reference keeps from call to call beside its weights."""
+        return {}
+
 
 class KernelBench(Task):
-    kind, name, rule = "module", "ModelNew", (1e-2, 1e-2)
+    kind, name, rule, is_moved = "module", "ModelNew", (1e-2, 1e-2), True
 
     def __init__(self, path: str, text: str, most: int):
         source = _Module(path, text)
@@ -160,7 +165,12 @@ class KernelBench(Task):
             given, named = self._init()
             torch.manual_seed(seed)
             model = self._module.Model(*given, **named)
+            model = model.cuda() if isinstance(model, torch.nn.Module) else model
             self._models[exact] = model.double() if exact else model
+
+    def state(self, exact):
+        model = self._models[exact]
+        return dict(model.named_buffers()) if isinstance(model, torch.nn.Module) else {}
 
     def inputs(self) -> tuple[tuple, dict]:
         given = self._module.get_inputs()
@@ -190,7 +200,7 @@ class Plain(Task):
 
 
 class BackendBench(Task):
-    rule = (1e-2, 1e-2)
+    rule, is_moved = (1e-2, 1e-2), True
 
     def __init__(self, path: str, text: str, most: int):
         found = re.findall(r"^Operator:\s*([\w.]+)", text, re.MULTILINE)

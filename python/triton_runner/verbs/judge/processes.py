@@ -122,12 +122,12 @@ class Process:
 def load() -> None:
     """Loads in this process what all others are forked with."""
     import torch
-    import torch._dynamo  # torch loads it for its modes, once a process
     import triton.language  # noqa: F401
 
     os.environ["TRITON_RUNNER_DEVICE"] = "cpu"
     torch.set_num_threads(1)
     running.prepare(True)
+    import torch._dynamo  # torch loads it for its modes, once a process; --pretend-cuda changes it then
 
 
 def scratch() -> tempfile.TemporaryDirectory:

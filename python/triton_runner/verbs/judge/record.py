@@ -87,6 +87,10 @@ class Recorder(TorchDispatchMode):
             self._memory.setdefault(tensor.untyped_storage().data_ptr(), number)
         return number
 
+    def knows(self, tensor) -> bool:
+        """Whether a step has touched the memory of a tensor."""
+        return tensor.untyped_storage().data_ptr() in self._memory
+
     def number(self, tensor) -> int:
         """The number of a tensor; of one that no step has made, after a step that says where it is from."""
         if id(tensor) in self._known:

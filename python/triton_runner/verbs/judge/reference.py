@@ -11,6 +11,8 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from triton_runner._base.typed import as_json
+from triton_runner._pretend.tensors import mark
 from triton_runner.verbs.judge import formats, sandbox, wire
 
 # Operators that only make, move or look at memory.
@@ -90,6 +92,15 @@ def _strided(tensor):
     return tensor
 
 
+def _steep(tensor):
+    """The same numbers, larger at both ends of each dimension: what leaves out an end shows."""
+    tensor = tensor.clone()
+    for dim, size in enumerate(tensor.shape):
+        for end in {0, size - 1} if size else ():
+            tensor.select(dim, end).mul_(8.0)
+    return tensor
+
+
 def _is_float(change):
     return lambda tensor: change(tensor) if tensor.dtype in FLOATS else tensor
 
@@ -101,6 +112,8 @@ WAYS = {
     "NaN": _is_float(lambda tensor: _some(tensor, float("nan"))),
     "denormals": _is_float(lambda tensor: tensor * torch.finfo(tensor.dtype).tiny),
     "large offsets": _is_float(lambda tensor: tensor + 100.0),
+    "all negative": _is_float(lambda tensor: -tensor.abs() - 1.0),
+    "large ends": _is_float(_steep),
     "strides": _strided,
 }
 SIZES = ("one less", "one")  # of the leading dimension that all tensors have
@@ -146,11 +159,21 @@ class Reference:
             given = _cut(given, name)
         if given is None or (self._task.is_script and name in (*WAYS, *SIZES)):
             return {"say": "none"}, []
+        if self._task.is_moved:
+            given = _mapped(given, lambda tensor: mark(tensor, "cuda"))
         parts: list = []
         text = {"say": "inputs", "given": wire.packed(list(given), parts)}
         # As the answer's process has them: in memory of their own, with the same strides.
         self._inputs[name] = tuple(wire.unpacked(text["given"], parts))
         return text, parts
+
+    def time(self, name: str, chip: str) -> tuple[dict, list]:
+        """Returns the estimated time of the reference as torch.compile makes it."""
+        from triton_runner.verbs.judge import estimates  # most trials do without
+
+        given, named = copy.deepcopy(self._inputs[name])
+        time = estimates.of_reference(lambda: self._task.call(given, named, False), chip)
+        return {"say": "time", "time": as_json(time)}, []
 
     def expected(self, name: str, seed: int) -> tuple[dict, list]:
         """Returns what the reference gives: as the task computes it, and in f64."""
@@ -163,6 +186,7 @@ class Reference:
             tensors: list = []
             _mapped([given, named], tensors.append)
             before = [tensor.clone() for tensor in tensors]
+            kept = {name: one.clone() for name, one in self._task.state(exact).items()}
             torch.manual_seed(seed)
             try:
                 # A script of tests has its own types, and nothing in f64.
@@ -172,6 +196,11 @@ class Reference:
                     result = self._task.call(given, named, exact)
                 result = _mapped(result, lambda tensor: tensor.detach())
                 text["exact" if exact else "own"] = wire.packed(result, parts)
+                now = self._task.state(exact)
+                state = {
+                    k: v for k, v in now.items() if v.is_floating_point() and not torch.equal(v, kept[k])
+                }
+                text["exact state" if exact else "state"] = wire.packed(state, parts)
             except Exception as error:
                 if not exact:
                     last = traceback.extract_tb(error.__traceback__)[-1]

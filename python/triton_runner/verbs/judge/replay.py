@@ -6,6 +6,7 @@ steps give is the only result that a verdict looks at.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 
@@ -14,13 +15,14 @@ import torch
 
 from triton_runner import _settings
 from triton_runner._artifact.executable import executable
-from triton_runner._artifact.reading import describe
+from triton_runner._artifact.reading import compile_options, describe
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.judge import Judging
 from triton_runner._memory.arguments import Arguments, is_descriptor
-from triton_runner.verbs.judge import sandbox, wire, worth
+from triton_runner._pipeline import stages
+from triton_runner.verbs.judge import estimates, facts, sandbox, wire, worth
 from triton_runner.verbs.judge.reference import is_move
 
 CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
@@ -46,6 +48,7 @@ class Way:
     spoil: int = 0
     of: frozenset | None = None
     checked: bool = False
+    times: estimates.Summed | None = None  # gets the time of each launch
     perturb: int | None = None
     strict: bool = False
 
@@ -59,6 +62,22 @@ class Asked:
     given: dict
     given_parts: list
     seed: int
+
+
+class _Onward(dict):
+    """The text of a kernel as it was sent, and those that Triton makes of it when somebody asks."""
+
+    def __init__(self, it: dict, artifact):
+        super().__init__({it["level"]: it["text"]})
+        self._it, self._artifact = it, artifact
+
+    def __missing__(self, level: str):
+        it = self._it
+        options = compile_options(self._artifact)
+        made = stages.compile_onward(it["text"], it["level"], level, it["target"], options, it["name"])
+        self.update({name: text for name, text in made.asm.items() if name not in self})
+        it["metadata"].update({k: v for k, v in made.metadata.items() if k not in it["metadata"]})
+        return made.asm[level]
 
 
 class Kernels:
@@ -75,13 +94,22 @@ class Kernels:
             self._made[number] = it, artifact
         return self._made[number]
 
-    def text(self, number: int) -> str:
-        return self._sent[number]["text"]
+    @functools.cached_property
+    def facts(self) -> list[dict]:
+        """Returns what the text of each kernel says. Raises Refused."""
+        return [self._facts_of(it) for it in self._sent]
+
+    def _facts_of(self, it: dict) -> dict:
+        try:
+            return facts.facts_of(it["text"])
+        except (DiagnosticError, KeyError, TypeError, AttributeError) as error:
+            why = getattr(error, "message", "") or str(error)
+            raise Refused(f"the text of a kernel cannot be read: {why}"[:300]) from error
 
     def launch(self, number: int, grid: tuple, named: list) -> Relaunch:
         """The launch as an object that runs more than once."""
         it, artifact = self[number]
-        texts = {it["level"]: it["text"]}
+        texts = _Onward(it, artifact)
         launch = Relaunch(
             it["name"], it["target"], texts, lambda: it["metadata"], it["level"], grid, Arguments(named)
         )
@@ -152,6 +180,12 @@ class Replay:
 
     def _bytes(self, number: int, text: dict) -> None:
         self._values[number] = wire.made(text, self._parts)
+        self._values["first", number] = wire.made(text, self._parts)
+
+    def is_as_at_first(self, number: int) -> bool:
+        """Whether memory that no step has made holds what it held when it was first seen."""
+        first = self._values.get(("first", number))
+        return first is not None and torch.equal(first, self._values[number])
 
     def _view(self, number, of, dtype, shape, strides, offset) -> None:
         empty = torch.empty(0, dtype=wire.dtype_of(dtype))
@@ -234,9 +268,11 @@ class Replay:
         if 0 in grid:
             return
         named = [(name, self._argument(value)) for name, value in named]
-        if "tt.int_to_ptr" in self._kernels.text(number):
+        if self._kernels.facts[number]["pointers"]:
             raise Refused("a kernel makes pointers of numbers: whose memory they mean is not followed")
         launch = self._kernels.launch(number, tuple(grid), named)
+        if self._way.times is not None:
+            self._way.times.add(launch)
         if self._way.checked:
             self._check(launch, number)
         blocks = launch.arguments.taken() if self._way.spoil or self._way.checked else None
@@ -348,6 +384,9 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
         if request["say"] == "end":
             return
         try:
+            if request["say"] == "time":
+                wire.send(write, broker.time(request["chip"]))
+                continue
             wire.send(write, *broker.answered(request, parts))
         except Refused as error:
             wire.send(write, {"say": "refused", "why": str(error)})
@@ -360,6 +399,7 @@ class Broker:
 
     def __init__(self):
         self._calls: list[Asked] = []
+        self._kernels: Kernels | None = None  # of the last call
         self._values: dict = {}  # by way: (calls that were done, tensors by number)
         self._seen: dict = {}
 
@@ -367,11 +407,19 @@ class Broker:
         done, values = self._values.get(name, (0, {}))
         for asked in self._calls[done:]:
             is_last = asked is self._calls[-1]
-            before = Way(fill=0xFF) if way.spoil else way  # the launches of this call are spoiled
+            before = (
+                Way(fill=0xFF) if way.spoil or way.times is not None else way
+            )  # the launches of this call are spoiled
             one = Replay(asked, kernels, way if is_last else before, values, self._seen).run()
         if not way.spoil:
             self._values[name] = len(self._calls), values
         return one
+
+    def time(self, chip: str) -> dict:
+        """Returns the estimated time of the launches of the last call."""
+        summed = estimates.Summed(chip)
+        self._replay("time", Way(fill=0xFF, times=summed), self._kernels)
+        return {"say": "time", "time": as_json(summed.time())}
 
     def answered(self, request: dict, parts: list) -> tuple:
         """Does a call in all ways that are asked for."""
@@ -381,20 +429,28 @@ class Broker:
             self._calls.pop()
         self._calls.append(asked)
         kernels, replays = Kernels(call["kernels"]), {}
+        self._kernels = kernels
         has_empty = any(_makes_empty(step) for one in self._calls for step in one.call["steps"])
         out: list = []
         text: dict = {"say": "replayed"}
         if not request["is_again"]:
             way = Way(checked=request["checked"], fill=0xFF, strict=True)
             replays["plain"] = first = self._replay("plain", way, kernels)
+            text["facts"] = kernels.facts
             text |= {"findings": first.findings, "kinds": first.kinds, "items": first.items}
             text["unchecked"] = sorted(first.unchecked)
             if (trap := first.trap) is not None:
-                told = {"kind": trap.kind, "message": str(trap), "line": trap.line, "kernel": trap.kernel}
+                told = {"message": str(trap), "line": trap.line, "kernel": trap.kernel, "advice": trap.advice}
                 return {**text, "trap": told}, out
             if has_empty:
                 replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
             text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
+            if call.get("state"):
+                kept = {name: one["tensor"] for name, one in call["state"]["dict"]}
+                kept = {name: n for name, n in kept.items() if not first.is_as_at_first(n)}
+                text["state"] = wire.packed(
+                    {name: first.result({"tensor": n}) for name, n in kept.items()}, out
+                )
             results = [*_tensors(first.result())] if call["result"] is not None else []
             text["torch"] = first.torch.share(results)
             text["moved"] = first.torch.has_moved(results, first.inputs)

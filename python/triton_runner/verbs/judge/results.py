@@ -70,6 +70,32 @@ class Cost:
 
 
 @dataclasses.dataclass(frozen=True)
+class Time:
+    """The estimated time of all launches of a call. microseconds: None where `why` says what has no estimate;
+    error: the mean absolute error that was measured for such launches, 0.1 for 10 %; None: it was not."""
+
+    microseconds: float | None
+    error: float | None
+    launches: int
+    why: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Speed:
+    """The estimated times of an answer on a chip, and of the reference as torch.compile makes it."""
+
+    chip: str
+    answer: Time
+    reference: Time
+
+    @property
+    def ratio(self) -> float | None:
+        """The reference's time by the answer's."""
+        times = [self.reference.microseconds, self.answer.microseconds]
+        return times[0] / times[1] if all(times) else None
+
+
+@dataclasses.dataclass(frozen=True)
 class Row:
     """A trial: an answer to a task.
 
@@ -77,6 +103,7 @@ class Row:
     - `generated`: the verdict on generated inputs; None: it was not asked for, or the first is not verified.
     - `scaled`: constants of the task that were made smaller, [was, is]; `sandboxed`: whether the answer had
       no files and no network; `seed`: repeats the trial.
+    - `speed`: of a verified answer, where a chip was named.
     """
 
     version: int
@@ -94,6 +121,7 @@ class Row:
     scaled: dict[str, list[int]]
     cost: Cost
     generated: Generated | None = None
+    speed: Speed | None = None
 
     @property
     def label(self) -> str:

@@ -132,14 +132,30 @@ def _judge_left(left: list, paths: dict, scratch: str, jobs: int, options: Optio
             os.waitpid(pid, 0)
 
 
-def judge_all(manifest: str, out: str, jobs: int, options: Options, say=lambda text: None) -> list[Row]:
+def _judge_on_dask(address: str, left: list, paths: dict, options: Options, say) -> None:
+    """Judges those that are left on a cluster."""
+    from triton_runner.verbs.judge import cluster  # it is optional
+
+    done = len(paths) - len(left)
+    for entry, row, why in cluster.rows(address, left, options):
+        write_file(paths[entry], json.dumps(as_json(row or _unjudged(entry, why, options))))
+        done += 1
+        say(f"{done} of {len(paths)}: {os.path.basename(entry.answer)}")
+
+
+def judge_all(
+    manifest: str, out: str, jobs: int, options: Options, say=lambda text: None, dask: str | None = None
+) -> list[Row]:
     """Judges a manifest, and writes rows.jsonl, counts.json and index.html below `out`. Trials whose row is
-    there already are not done again."""
+    there already are not done again. dask: the address of a cluster that does them."""
     listed = entries(manifest)
     folder = Path(out) / "rows"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {entry: folder / f"{_key(entry, options)}.json" for entry in listed}
     left = [entry for entry in paths if not paths[entry].is_file()]
+    if left and dask:
+        _judge_on_dask(dask, left, paths, options, say)
+        left = []
     if left:
         processes.load()
     with processes.scratch() as scratch:  # goes with all that trials leave, however they end

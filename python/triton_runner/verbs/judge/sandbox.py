@@ -12,8 +12,9 @@ import ctypes
 import os
 import resource
 import sys
+import tempfile
 
-from triton_runner._worker.child import end_with_parent
+from triton_runner._worker.child import die_by, end_with_parent
 
 _NEWUSER, _NEWNET, _NEWIPC, _NEWPID = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
@@ -110,23 +111,16 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     """Gives up all rights but those above. Returns whether there is a sandbox: files and network are shut."""
     os.chdir(scratch)
     os.environ.update(dict.fromkeys(("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR"), scratch))
+    tempfile.tempdir = scratch
     os.environ["TRITON_CACHE_DIR"] = os.path.join(scratch, "cache")
     has_namespaces = _namespaces()
     if has_namespaces:
         if child := os.fork():
-            _become(child)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if code < 0:
+                die_by(-code)
+            os._exit(code & 255)
         end_with_parent()  # this is the first process of the new names
     has_landlock = _landlock(scratch)
     limits(seconds, memory)
     return has_landlock and has_namespaces
-
-
-def _become(child: int) -> None:
-    """Waits for a process and ends as it does."""
-    import signal
-
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) not in (9, 19) else None
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(os.waitstatus_to_exitcode(status) & 255)

@@ -15,6 +15,8 @@ def of_row(row: Row) -> str:
     for name, (was, now) in row.scaled.items():
         lines.append(f"  scaled: {name} is {now} instead of {was}, so that the inputs fit (--inputs)")
     lines += [f"  note: {note}" for note in row.notes]
+    if row.speed is not None:
+        lines += _of_speed(row.speed)
     if row.generated is not None:
         lines.append(f"generated inputs: {row.generated.verdict}")
         for case in row.generated.cases:
@@ -25,6 +27,19 @@ def of_row(row: Row) -> str:
                 lines.append(f"  {state}: {', '.join(names)}")
     lines.append(f"{row.cost.total:.1f} s of CPU time, seed {row.seed}")
     return "\n".join(lines)
+
+
+def _of_speed(speed) -> list[str]:
+    told = {"the answer": speed.answer, "the reference by torch.compile": speed.reference}
+    lines = [f"estimated on {speed.chip}:"]
+    for who, time in told.items():
+        error = "an error that was not measured" if time.error is None else f"an error of {time.error:.0%}"
+        many = f"{time.launches} launch{'es' * (time.launches != 1)}"
+        known = f"{time.microseconds:g} us with {error}, {many}" if time.microseconds is not None else ""
+        lines.append(f"  {who}: {known or f'not known: {time.why}'}")
+    if speed.ratio:
+        lines.append(f"  the answer takes {1 / speed.ratio:.2f} of the reference's time")
+    return lines
 
 
 def _of_fault(fault, answer: str) -> list[str]:

@@ -13,9 +13,24 @@ import hashlib
 import os
 import secrets
 
+from triton_runner import _core
+from triton_runner._base.typed import of_json
+from triton_runner._kernel.cost.chips import chip_named
+from triton_runner._kernel.cost.timing import TIMINGS
 from triton_runner.verbs.judge import answer as answering
 from triton_runner.verbs.judge import compared, evidence, processes, reference, replay, wire
-from triton_runner.verbs.judge.results import RANK, STATUS, VERSION, Case, Cost, Fault, Generated, Row
+from triton_runner.verbs.judge.results import (
+    RANK,
+    STATUS,
+    VERSION,
+    Case,
+    Cost,
+    Fault,
+    Generated,
+    Row,
+    Speed,
+    Time,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +45,10 @@ class Options:
     generated: bool = True
     seed: int | None = None
     format: str | None = None
+    chip: str | None = None
+
+
+_OF_A_CALL = ("steps", "result", "state", "kernels", "inputs")  # what the broker gets
 
 
 class NoTask(Exception):
@@ -57,7 +76,7 @@ class Trial:
 
     def row(self) -> Row:
         """Judges the answer. Raises NoTask."""
-        generated = None
+        generated = speed = None
         with contextlib.ExitStack() as stack:
             self._start(stack)
             try:
@@ -66,6 +85,8 @@ class Trial:
                 self.faults += evidence.between(own, again)
                 if not self.faults and not own.is_like(again):  # the first call may have prepared something
                     self.faults += evidence.between(again, self._call("third"), is_last=True)
+                if not self.faults and self._options.chip:
+                    speed = self._speed()
                 if not self.faults and self._options.generated:
                     generated = self._generated()
             except _Stopped as stop:
@@ -84,7 +105,7 @@ class Trial:
         return Row(
             VERSION, self._task, self._answer, verdict, STATUS[verdict], why, self.faults,
             list(dict.fromkeys(self.notes)), self.launches, self.kernels, self.seed, self.sandboxed,
-            self.scaled, cost, generated,
+            self.scaled, cost, generated, speed,
         )  # fmt: skip
 
     def _with_path(self, text: str) -> str:
@@ -149,7 +170,8 @@ class Trial:
             raise _Stopped(
                 Fault("error", f"it is no text in UTF-8: {error}", "write Python's text")
             ) from error
-        self._child_tell({"source": source, "seed": self._seed_of("setup"), **text["task"]}, parts)
+        more = {"seed": self._seed_of("setup"), "target": self._target}
+        self._child_tell({"source": source, **more, **text["task"]}, parts)
         ready, _ = self._of_answer()
         if ready.get("say") != "ready":
             raise _Stopped(self._raised(ready, "own"))
@@ -195,7 +217,8 @@ class Trial:
             told = f"its result is a tensor of the class {text['class']}"
             return Fault("tampered", told, advice, call, line)
         if error == "KernelTrap":
-            return Fault("unsafe", told, evidence.advice_of(str(text.get("kind"))), call, line)
+            advice = _core.advice_on(str(text.get("kind")), str(text.get("race"))) or "mend the line"
+            return Fault("unsafe", told, advice, call, line)
         return Fault("error", told, "mend the line that raises it", call, line)
 
     # --- calls
@@ -248,7 +271,7 @@ class Trial:
     def _replay(self, call, seed: int, checked: bool, spoiled: bool, perturb=()) -> tuple:
         said = call.said
         request = {
-            "say": "replay", "call": {name: said[name] for name in ("steps", "result", "kernels", "inputs")},
+            "say": "replay", "call": {name: said.get(name) for name in _OF_A_CALL},
             "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
             "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
         }  # fmt: skip
@@ -259,6 +282,25 @@ class Trial:
             self._broker.end(gently=False)
             told = f"its steps could not be done again: {self._broker.how_ended}"
             raise _Stopped(Fault("not_judged", told, "give more time with --seconds", call.name)) from None
+
+    @property
+    def _target(self) -> str | None:
+        """The architecture of the chip."""
+        return f"cuda:{chip_named(self._options.chip, TIMINGS).capability}" if self._options.chip else None
+
+    def _speed(self) -> Speed:
+        """The estimated times of the answer's last call, and of the reference's."""
+        chip, times = self._options.chip, []
+        for process, name in ((self._broker, {}), (self._reference, {"name": "again"})):
+            try:
+                said, _ = process.ask({"say": "time", "chip": chip, **name})
+                why = said.get("why", "")
+                times.append(
+                    of_json(Time, said["time"]) if said["say"] == "time" else Time(None, None, 0, why)
+                )
+            except wire.Gone:
+                times.append(Time(None, None, 0, f"no estimate came: {process.how_ended}"))
+        return Speed(chip, *times)
 
     def _generated(self) -> Generated:
         """The second verdict."""

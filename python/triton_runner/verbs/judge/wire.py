@@ -96,19 +96,22 @@ def described(tensor, parts: list) -> dict:
     parts.append(storage_bytes(tensor))
     return {
         "dtype": dtype_name(tensor), "shape": list(tensor.shape), "strides": list(tensor.stride()),
-        "offset": tensor.storage_offset(), "part": len(parts) - 1,
+        "offset": tensor.storage_offset(), "part": len(parts) - 1, "device": tensor.device.type,
     }  # fmt: skip
 
 
 def made(text: dict, parts: list):
-    """The tensor again, in memory of its own."""
+    """The tensor again, in memory of its own. Under --pretend-cuda it says the device that it said."""
     import torch
+
+    from triton_runner._pretend.tensors import mark  # it loads torch
 
     data = bytearray(parts[text["part"]])
     flat = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
     flat = flat.clone()  # aligned as torch's own memory is
     empty = torch.empty(0, dtype=dtype_of(text["dtype"]))
-    return empty.set_(flat.untyped_storage(), text["offset"], text["shape"], text["strides"])
+    tensor = empty.set_(flat.untyped_storage(), text["offset"], text["shape"], text["strides"])
+    return mark(tensor, "cuda" if text.get("device") == "cuda" else "cpu")
 
 
 def packed(value, parts: list):

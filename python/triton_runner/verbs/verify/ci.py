@@ -22,6 +22,8 @@ RULES = {
     "zerodiv": "An integer division by zero.",
     "hints": "A promise to the compiler that does not hold, such as tl.multiple_of.",
     "overflow": "An integer that overflowed decides an address, a mask, a branch or a stored index.",
+    "view": "An access beside the view that was passed, and inside of its storage.",
+    "reads": "A level reads memory that the level above it does not read.",
     "hazard": "Machine code reads a register before its value is there.",
     "order": "Another order of the programs gives another result.",
     "timing": "Asynchronous copies that land at another time give another result.",
@@ -82,7 +84,8 @@ def issue_of(finding: Finding, kernel: str, strict: bool = False) -> Issue:
     """A finding, with its whole report."""
     is_error = finding.is_fault or (strict and finding.kind == NONDETERMINISTIC)
     levels = f"at {', '.join(finding.levels)}: " if finding.levels else ""
+    text = f"{finding.text}\nadvice: {finding.advice}" if is_error and finding.advice else finding.text
     return Issue(
-        finding.check, "error" if is_error else "warning", levels + finding.text, finding.file or "",
+        finding.check, "error" if is_error else "warning", levels + text, finding.file or "",
         finding.line or 0, finding.column or 0, kernel,
     )  # fmt: skip

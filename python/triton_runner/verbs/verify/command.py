@@ -35,8 +35,8 @@ from triton_runner.verbs.verify.shapes.command import shapes_options
 @click.option(
     "--check",
     "checks",
-    help="Run only these checks: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow "
-    "(default: all).",
+    help="Run only these checks: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, "
+    "view (default: all).",
 )
 @click.option(
     "--strict",

@@ -307,8 +307,8 @@ def verify(
       (*.trcase), which contains its own arguments and grid.
     - `args`: a list, or a dict by parameter name; the launch does not change them.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard; by default all.
-      `hazard` is of machine code, with `assembled`.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, view, hazard; by default
+      all. `hazard` is of machine code, with `assembled`.
     - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
       verdict false if the order of atomics decides an output, or if nothing compared the result.
     - `assembled`: judges the machine code too (a cubin by ptxas, an hsaco), executed on the CPU.

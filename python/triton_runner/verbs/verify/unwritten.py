@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner import _core
 from triton_runner._kernel.cases.results import Finding, Judged
 from triton_runner._memory.uninit import Unwritten
 
@@ -21,6 +22,7 @@ def finding(it: Unwritten, strict: bool, stores: str) -> Finding:
     return Finding(
         "uninit", severity, [it.level], "never written", message, it.file, it.line, it.argument,
         "\n".join(lines), why=None if it.used else why, reaches=why if it.used else None,
+        advice=_core.advice_on("uninitialized value"),
     )  # fmt: skip
 
 

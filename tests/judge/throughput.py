@@ -1,0 +1,110 @@
+"""Answers per core and hour: right and faulty answers to tasks in KernelBench's form, judged by this tool
+with all checks and by ttsem, one at a time, from one manifest. Verdicts and CPU seconds are kept in
+results/judge.json:
+
+    python tests/judge/throughput.py --ttsem VENV/bin/python
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import answers_planted
+import answers_right
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from suite import results
+
+RIGHT = (
+    "gelu 256 8", "softmax 256 1", "softmax online 32", "layer norm 128", "rms norm 256", "cumsum 128",
+    "matmul 32 32 32 , input_precision=\"ieee\"", "total 1024", "transpose 32", "attention 32 64",
+)  # fmt: skip
+FAULTY = (
+    "gelu: mask dropped", "softmax: one row less", "layer_norm: other stride", "total: no atomic update",
+    "transpose: not transposed",
+)  # fmt: skip
+MODEL = """
+
+class Model(torch.nn.Module):
+    def forward(self, *given):
+        return reference(*given)
+
+
+def get_inputs():
+    return list(inputs())
+
+
+def get_init_inputs():
+    return []
+"""
+ANSWER = """
+
+class ModelNew(torch.nn.Module):
+    def forward(self, *given):
+        return reference(*given)
+"""
+
+
+def write(folder: pathlib.Path) -> list[str]:
+    """Writes the tasks and answers in KernelBench's form and both manifests; gives the answers' names."""
+    chosen = [one for one in answers_right.ANSWERS if one[0] in RIGHT]
+    chosen += [one for one in answers_planted.ANSWERS if one[0] in FAULTY]
+    lines = []
+    for number, (_, task, text) in enumerate(chosen):
+        kernelbench = answers_right.TASKS[task].replace(", device='cuda'", "") + MODEL
+        (folder / f"{task}.py").write_text(kernelbench)
+        (folder / f"answer{number}.py").write_text(text + ANSWER)
+        lines.append({"id": str(number), "task": f"{task}.py", "answer": f"answer{number}.py"})
+    (folder / "manifest.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return [name for name, _, _ in chosen]
+
+
+def judged(command: list, folder: pathlib.Path, out: str) -> tuple[list[str], float]:
+    """The verdicts in the manifest's order, and the CPU seconds of all."""
+    before = os.times()
+    words = [*command, "--manifest", "manifest.jsonl", "--out", out, "--jobs", "1"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    after = os.times()
+    seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    rows = (folder / out / "rows.jsonl").read_text().splitlines()
+    rows = {os.path.basename(row["answer"]): row["verdict"] for row in map(json.loads, rows)}
+    if not rows:
+        sys.exit(done.stdout + done.stderr)
+    return [rows[f"answer{number}.py"] for number in range(len(rows))], seconds
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--ttsem", help="a Python that has ttsem; its judge needs bwrap")
+    options.add_argument("--no-own", action="store_true", help="keep this tool's figures as they are")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        names = write(folder)
+        before = results.read("judge").get("throughput", {"figures": {}, "data": {}})
+        figures, data = {**before["figures"]}, {**before["data"], "answers": names}
+        commands = {} if chosen.no_own else {"`judge`": ["triton-runner", "judge"]}
+        if chosen.ttsem:
+            commands["ttsem judge"] = [chosen.ttsem, "-m", "ttsem", "judge"]
+        for called, command in commands.items():
+            verdicts, seconds = judged(command, folder, called.strip("`").replace(" ", "_"))
+            an_hour = round(3600 * len(verdicts) / seconds)
+            counts = collections.Counter(verdicts)
+            told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+            figures[called] = (
+                f"{an_hour} answers per core and hour ({seconds / len(verdicts):.1f} s each): {told}"
+            )
+            data[called] = {"verdicts": verdicts, "cpu_seconds": round(seconds, 1)}
+            print(called, figures[called], dict(zip(names, verdicts, strict=True)), flush=True)
+    what = f"{len(names)} answers to tasks in KernelBench's form, 10 right and 5 faulty, by each judge"
+    results.record("judge", "throughput", what, "python tests/judge/throughput.py", figures, data=data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
