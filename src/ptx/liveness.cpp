@@ -72,35 +72,59 @@ void step(const Instruction& in, LiveSet& live) {
     for (const uint32_t r : results) live.put(r);
 }
 
-}  // namespace
-
-Pressure pressure(const Function& f) {
-  const std::vector<LiveBlock> blocks = blocks_of(f);
-  std::vector<uint32_t> words;
-  for (const Register& reg : f.registers)
-    words.push_back(reg.type == Mod::kPred ? 0 : static_cast<uint32_t>(bits(reg.type) + 31) / 32);
-  std::vector<LiveBits> before(f.body.size() + 1);  // of the first instruction of each block
-  for (const LiveBlock& block : blocks) before[block.begin] = LiveSet(words).set;
-  before[f.body.size()] = LiveSet(words).set;
-  const auto behind = [&](const LiveBlock& block) {
+// The blocks of a function, and what is live before each of them and after it.
+struct Liveness {
+  explicit Liveness(const Function& f) : blocks(blocks_of(f)) {
+    for (const Register& reg : f.registers)
+      words.push_back(reg.type == Mod::kPred ? 0 : static_cast<uint32_t>(bits(reg.type) + 31) / 32);
+    before.assign(f.body.size() + 1, {});  // of the first instruction of each block
+    for (const LiveBlock& block : blocks) before[block.begin] = LiveSet(words).set;
+    before[f.body.size()] = LiveSet(words).set;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t b = blocks.size(); b-- > 0;) {
+        LiveSet live = behind(blocks[b]);
+        for (uint32_t i = blocks[b].end; i-- > blocks[b].begin;) step(f.body[i], live);
+        if (live.set == before[blocks[b].begin]) continue;
+        before[blocks[b].begin] = std::move(live.set);
+        changed = true;
+      }
+    }
+  }
+  LiveSet behind(const LiveBlock& block) const {
     LiveSet live(words);
     for (const uint32_t next : block.next) live.add(before[next]);
     return live;
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t b = blocks.size(); b-- > 0;) {
-      LiveSet live = behind(blocks[b]);
-      for (uint32_t i = blocks[b].end; i-- > blocks[b].begin;) step(f.body[i], live);
-      if (live.set == before[blocks[b].begin]) continue;
-      before[blocks[b].begin] = std::move(live.set);
-      changed = true;
+  }
+
+  std::vector<LiveBlock> blocks;
+  std::vector<uint32_t> words;
+
+ private:
+  std::vector<LiveBits> before;
+};
+
+}  // namespace
+
+std::vector<bool> live_across(const Function& f, const std::vector<bool>& at) {
+  const Liveness liveness(f);
+  std::vector<bool> out(f.registers.size());
+  for (const LiveBlock& block : liveness.blocks) {
+    LiveSet live = liveness.behind(block);
+    for (uint32_t i = block.end; i-- > block.begin;) {
+      for (uint32_t r = 0; at[i] && r < out.size(); ++r) out[r] = out[r] || live.holds(r);
+      step(f.body[i], live);
     }
   }
+  return out;
+}
+
+Pressure pressure(const Function& f) {
+  const Liveness liveness(f);
   Pressure out;
-  LiveSet peak(words);
-  for (const LiveBlock& block : blocks) {
-    LiveSet live = behind(block);
+  LiveSet peak(liveness.words);
+  for (const LiveBlock& block : liveness.blocks) {
+    LiveSet live = liveness.behind(block);
     for (uint32_t i = block.end; i-- > block.begin;) {
       step(f.body[i], live);
       if (live.count <= out.words) continue;

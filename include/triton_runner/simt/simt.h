@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <triton_runner/exec/heap.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/parameters.h>
 #include <triton_runner/ptx/module.h>
@@ -27,6 +28,9 @@ struct LoadOptions {
   // and what Triton's enable_fp_fusion=False asks for.
   bool contract = true;
 
+  // What malloc and free of its launches take memory from; outlives the kernel. Null: each launch has a heap of its own.
+  exec::Heap* heap = nullptr;
+
   // The rest says how Arguments become the text's parameters, where the caller knows more than the text does.
   // What a launch gives, in order; empty: the text's own parameters, but for the hidden ones.
   std::vector<exec::Param> params;
@@ -43,7 +47,7 @@ struct LoadOptions {
 // options name none: .ptr ones are pointers, .align 64 arrays of 128 bytes tensor descriptors, floats where
 // the type says so, else integers (a launch may give a pointer in place of 64 bits, and a float in place of
 // 32 or 64 bits). Errors: no such entry (with the nearest names), several and no name, no block size, an
-// instruction that the engine does not execute (with its line), recursion.
+// instruction that the engine does not execute (with its line).
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
                                                  std::string_view name = "", const LoadOptions& options = {});
 

@@ -1,4 +1,4 @@
-// pressure() finds where most registers hold values that are still needed, and which registers these are.
+// Finds registers whose values are still needed: pressure() where there are most, live_across() those that calls have to keep.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -21,5 +21,8 @@ struct Pressure {
 // By dataflow over the text as it stands: ptxas allocates after it has reordered, so that its number of
 // registers is another one.
 Pressure pressure(const Function& function);
+
+// For each register: whether its value is needed after one of the instructions `at` says (an index into the body each).
+std::vector<bool> live_across(const Function& function, const std::vector<bool>& at);
 
 }  // namespace triton_runner::ptx

@@ -38,7 +38,7 @@ bool Exec::whole_warps(const Instr& in, uint64_t members) {
 
 std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
   const bool ok = write ? worker->memory.writable(address, bytes) : worker->memory.readable(address, bytes);
-  if (ok) {
+  if (ok || launch().heap->holds(address, bytes)) {
     if (worker->checks && !worker->checks->global(*this, in, lane, address, bytes, write)) return nullptr;
     if (worker->counting) worker->counting->access(*this, in, Space::kGlobal, lane, address, bytes, write);
     return reinterpret_cast<std::byte*>(address);

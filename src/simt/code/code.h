@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/exec/heap.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/lanes/lanes.h>
 #include <triton_runner/lanes/tables.h>
@@ -79,6 +80,13 @@ struct SharedVariable {
   uint32_t at, bytes;
 };
 
+// A launch as its constant bank has it.
+struct LaunchShape {
+  std::array<uint32_t, 3> grid;   // in blocks
+  uint64_t workspace = 0;         // Launch::workspace
+  uint32_t dynamic_shared = 0;    // bytes
+};
+
 struct Code : Target {
   std::string level = "ptx";
   bool warp_turns = false;  // the order in which a warp's paths run is the hardware's (turns.h)
@@ -98,7 +106,7 @@ struct Code : Target {
   std::vector<Parameter> params;
   uint32_t param_bytes = 0;
   // Writes what a launch's parameters begin with where they are a constant bank: block, grid, windows.
-  std::function<void(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out)> begin_parameters;
+  std::function<void(const Code& code, const LaunchShape& launch, std::byte* out)> begin_parameters;
   uint32_t reserved_shared = 0;  // bytes that the system has in a block's shared memory, before all others
   // Writes what a block finds in them that is not 0; null: nothing is.
   void (*begin_reserved)(uint32_t rank, std::byte* out) = nullptr;
@@ -109,6 +117,9 @@ struct Code : Target {
   // Atomic operations on 16 bits are written as such on the words around them: memory ends at whole words.
   bool whole_words = false;
   uint32_t dynamic_align = 1;
+  bool uses_heap = false;       // it calls malloc
+  bool uses_workspace = false;  // it reads the address of Launch::workspace
+  exec::Heap* heap = nullptr;   // LoadOptions
 
   // Keeps what Operands::data points to.
   template <class T>

@@ -18,6 +18,10 @@ class Emitter {
 
   // A new place that nothing else uses.
   uint32_t temporary(uint32_t bytes);
+  struct Place {
+    uint32_t at, bytes;
+  };
+  std::vector<Place>* given = nullptr;  // is handed every new place, where somebody keeps the list
   uint32_t constant(uint64_t bits, uint32_t bytes);
   // The place of a value that differs by thread and never changes: value_of(thread); one place for each key.
   template <class F>

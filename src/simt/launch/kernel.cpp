@@ -125,16 +125,25 @@ class SimtKernel final : public exec::Kernel {
     for (size_t d = 0; d < 3; ++d)
       launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
     launch.params = given.params;
-    if (code_.begin_parameters) code_.begin_parameters(code_, launch.blocks, launch.params.data());
     launch.shared_bytes = given.shared_bytes;
+    const auto workspace = reinterpret_cast<uint64_t>(launch.workspace.data());
+    if (code_.begin_parameters)
+      code_.begin_parameters(
+          code_, {launch.blocks, workspace, given.shared_bytes - code_.static_shared - code_.reserved_shared},
+          launch.params.data());
     std::vector<exec::Allocation> all = given.memory;
+    if (code_.uses_workspace)
+      all.push_back({workspace, sizeof launch.workspace, "the words by which the blocks of the grid meet"});
     if (!launch.params.empty())
       all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
                      "the parameters of the kernel", false});
     exec::Memory memory(all, options.resolve, options.whole);
+    exec::Heap heap;
+    launch.heap = code_.heap ? code_.heap : &heap;
     launch.begin(options, memory, exec::programs_of(options));
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.keeps_state = options.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
+    launch.keeps_state |= code.uses_heap || code.uses_workspace;
     launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard | exec::kCheckView)) != 0;
     launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();

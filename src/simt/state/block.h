@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -100,7 +101,10 @@ class CtaMemory {
   std::span<std::byte> all() const { return {base_, size_}; }
 
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;
   std::byte* base_;
   uint64_t shared_at_, local_at_, size_;
 };

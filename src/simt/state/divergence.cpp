@@ -125,6 +125,7 @@ void pass_guarded(Exec& x, const Instr& in) {
 
 void park(Exec& x, const Instr& in, PathState state) {
   pass_guarded(x, in);
+  --x.fuel;  // the scheduler looks at the clock where paths do nothing but wait
   if (x.path->since == 0) x.path->since = ++x.cta->turns;
   x.path->state = state;
   x.pc = &in;
@@ -138,10 +139,11 @@ void Exec::retry_later(const Instr& in) {
 
 namespace {
 
-// Returns whether each thread that is on has those beside it that wanted(thread) names, as far as they live.
-// If not, those that have become a path that goes on, the others wait.
+// Returns whether each thread that is on has those beside it that wanted(thread) names, as far as they live, and
+// (`same`) these name the same ones: where a function calls itself, threads wait at one instruction for different
+// regions. If not, those that have become a path that goes on, the others wait.
 template <class Wanted>
-bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
+bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
   Cta& cta = *x.cta;
   const uint32_t width = cta.code->width;
   // `ready`, if given, is set for the threads of the warp that begins at `from` and has the mask `m`.
@@ -150,14 +152,18 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
     bool all = true;
     for (uint32_t i = 0; i < width; ++i) {
       if (!(on >> i & 1)) continue;
-      const bool ok = missing == 0 || (wanted(from + i) & missing) == 0;
+      const uint64_t mine = missing == 0 && !same ? 0 : wanted(from + i);
+      bool ok = (mine & missing) == 0;
+      for (uint64_t rest = same && ok ? mine & on : 0; rest; rest &= rest - 1)
+        ok = ok && wanted(from + static_cast<uint32_t>(std::countr_zero(rest))) == mine;
       if (ready) ready[i] = ok ? -1 : 0;
       all = all && ok;
     }
     return all;
   };
   bool whole = true;
-  for (uint32_t w = 0; w < x.count; w += width) whole = whole && look(x.mask + w, x.first + w, nullptr);
+  for (uint32_t w = 0; w < x.count; w += width)
+    whole = whole && look(x.mask ? x.mask + w : nullptr, x.first + w, nullptr);
   if (whole) return true;
   park(x, in, PathState::kWarpSync);
   for (size_t i = 0; i < cta.paths.size();) {
@@ -191,15 +197,16 @@ bool gather_wanted(Exec& x, const Instr& in, Wanted wanted) {
 
 bool Exec::converged(const Instr& in, uint64_t members) {
   if (!mask) return true;
-  return gather_wanted(*this, in, [members](uint32_t) { return members; }) &&
+  return gather_wanted(*this, in, false, [members](uint32_t) { return members; }) &&
          (!worker->checks || whole_warps(in, members));
 }
 
-bool Exec::converged_by(const Instr& in, uint32_t place) {
-  if (!mask) return true;
+bool Exec::converged_by(const Instr& in, uint32_t place, bool same) {
   const auto* members = reinterpret_cast<const uint32_t*>(regs + place);
+  if (!mask && (!same || std::equal(members + first + 1, members + first + count, members + first))) return true;
   path->members = place;
-  return gather_wanted(*this, in, [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });
+  return gather_wanted(*this, in, same,
+                       [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });
 }
 
 void end_lanes(Exec& x) {

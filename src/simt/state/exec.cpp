@@ -97,7 +97,9 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
         t.place = distance_text(origin->first, origin->second, address);
         from = origin->second;
       }
-    t.nearest = worker->memory.memory().describe(address, bytes, from);
+    const exec::Heap& heap = *worker->launch->heap;
+    t.nearest = heap.contains(address) ? heap.describe(address, bytes)
+                                       : worker->memory.memory().describe(address, bytes, from);
     if (t.kind == exec::TrapKind::kOutOfBounds && worker->memory.memory().hides(address))
       t.kind = exec::TrapKind::kView;
   }

@@ -39,6 +39,9 @@ struct Launch : machine::Grid {
   // For a launch without a trap: what Trap::warning is for, the first of the lowest program.
   std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
+  exec::Heap* heap = nullptr;
+  // The words by which the blocks of a grid meet (cooperative groups), as the driver gives them: zeros when a launch begins.
+  alignas(8) std::array<uint32_t, 16> workspace{};
   // For check="race": what an experiment has to tell, and the launch that is one.
   std::vector<Doubt>* doubts = nullptr;
   OtherOrder* other_order = nullptr;
@@ -109,8 +112,8 @@ struct Exec : Lanes {
   // Tells of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If
   // not, the path is set to wait (or split) and the handler returns at once; it will be called again.
   bool converged(const Instr& in, uint64_t members = ~uint64_t{0});
-  // The same where each thread's own members are in a register of 32 bits.
-  bool converged_by(const Instr& in, uint32_t place);
+  // The same where each thread's own members are in a register of 32 bits; `same`: and these have the same members.
+  bool converged_by(const Instr& in, uint32_t place, bool same = false);
   // Asks the checks of a checked launch whether none of `members` has exited; false after a trap.
   bool whole_warps(const Instr& in, uint64_t members);
   // The instruction is to be tried again after the cluster's next event.

@@ -24,12 +24,15 @@ uint32_t missing(const Cta& cta, const Path& path) {
   const auto own = static_cast<uint32_t>(lanes_of(path, warp, kWidth));
   if (path.state != PathState::kWarpSync || path.members == kNoRegister || path.count != kWidth) return ~own;
   const auto* members = reinterpret_cast<const uint32_t*>(cta.regs + path.members);
+  members += warp * kWidth;
+  const uint32_t wanted = members[std::countr_zero(own)];
   uint32_t here = 0;
   for (const auto& other : cta.paths)
     if (other->state == PathState::kWarpSync && other->pc == path.pc)
       here |= static_cast<uint32_t>(lanes_of(*other, warp, kWidth));
-  return members[path.first + static_cast<uint32_t>(std::countr_zero(own))] &
-         static_cast<uint32_t>(alive_of(cta, warp)) & ~here;
+  for (uint32_t rest = here; rest; rest &= rest - 1)  // of other regions, where a function calls itself
+    if (const int i = std::countr_zero(rest); members[i] != wanted) here &= ~(1u << i);
+  return wanted & static_cast<uint32_t>(alive_of(cta, warp)) & ~here;
 }
 
 // In a mask, the threads of the warp that begins at `first`: those of `lanes`, a bit each.

@@ -343,12 +343,11 @@ bool AmdLowering::lower_kernel() {
     code.param_bytes = std::max(code.param_bytes, p.offset + p.bytes);
   }
   code.param_bytes = std::max(code.param_bytes, kernel.kernarg_bytes);
-  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const std::array<uint32_t, 3>& grid,
-                                                   std::byte* out) {
+  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const LaunchShape& launch, std::byte* out) {
     for (const amdgcn::Hidden& h : hidden) {
       uint64_t value = 0;
       const size_t axis = static_cast<size_t>(h.kind.back() - 'x');
-      if (h.kind.starts_with("block_count_")) value = grid[axis];
+      if (h.kind.starts_with("block_count_")) value = launch.grid[axis];
       if (h.kind.starts_with("group_size_")) value = of.block[axis];
       if (h.kind == "grid_dims") value = 3;
       if (h.kind == "hostcall_buffer") value = kHostCall;

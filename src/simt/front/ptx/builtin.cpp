@@ -1,4 +1,4 @@
-// Runs calls of vprintf and __assertfail. Arguments come as .param variables of the call, in the thread's
+// Runs calls of vprintf, __assertfail, malloc and free. Arguments come as .param variables of the call, in the thread's
 // local memory. Each thread that is on makes its call by itself, in order.
 #include "front/ptx/builtin.h"
 
@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include <triton_runner/base/text.h>
+#include <triton_runner/exec/heap.h>
 #include <triton_runner/exec/observer.h>
 
 #include "ops/control.h"
@@ -18,12 +19,29 @@ namespace {
 
 constexpr size_t kMaxText = 4096;  // of one string that a kernel passes
 
+// The thread's memory at an offset of the call.
+std::byte* in_frame(const Exec& x, const BuiltinCall& call, uint32_t lane, uint32_t offset) {
+  const uint64_t frame = call.frame == kNoRegister ? 0 : x.reg<uint64_t>(call.frame)[lane];
+  return x.cta->local + uint64_t{x.first + lane} * x.code().local_bytes + frame + offset;
+}
+
+template <class T>
+void give(const Exec& x, const BuiltinCall& call, uint32_t lane, T value) {
+  if (call.in_registers) {
+    x.reg<uint32_t>(call.result)[lane] = static_cast<uint32_t>(value);
+    if (sizeof(T) == 8)
+      x.reg<uint32_t>(call.upper)[lane] = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);
+  } else if (call.result != kNoRegister) {
+    std::memcpy(in_frame(x, call, lane, call.result), &value, sizeof value);
+  }
+}
+
 template <class T>
 T argument(const Exec& x, const BuiltinCall& call, uint32_t lane, size_t k) {
   const uint32_t offset = call.args[k];
   if (call.in_registers) return x.reg<T>(offset)[lane];
   T v;
-  std::memcpy(&v, x.cta->local + uint64_t{x.first + lane} * x.code().local_bytes + offset, sizeof v);
+  std::memcpy(&v, in_frame(x, call, lane, offset), sizeof v);
   return v;
 }
 
@@ -57,6 +75,8 @@ class Formatter {
   Formatter(Exec& x, const Operands& in, uint32_t lane, uint64_t buffer)
       : x_(x), in_(in), lane_(lane), buffer_(buffer) {}
 
+  int32_t arguments() const { return arguments_; }  // that were read
+
   bool format(const std::string& text, std::string* out) {
     for (size_t i = 0; i < text.size();) {
       if (text[i] != '%') {
@@ -82,6 +102,7 @@ class Formatter {
     if (!p) return false;
     std::memcpy(value, p, sizeof(T));
     at_ += sizeof(T);
+    ++arguments_;
     return true;
   }
 
@@ -95,9 +116,19 @@ class Formatter {
   bool convert(std::string spec, char letter, std::string* out) {
     std::string flags;
     bool wide = false;
+    int halves = 0;  // h: 16 bits, hh: 8
     for (char c : spec.substr(1)) {
+      int32_t number = 0;
       if (c == 'l' || c == 'j' || c == 'z' || c == 't')
         wide = true;
+      else if (c == 'h')
+        ++halves;
+      else if (c == '*' && !next(&number))
+        return false;
+      else if (c == '*' && flags.ends_with('.') && number < 0)  // such a precision counts as none
+        flags.pop_back();
+      else if (c == '*')
+        flags += std::to_string(number);
       else if (base::is_digit(c) || c == '.' || c == '-' || c == '+' || c == ' ' || c == '#')
         flags.push_back(c);
     }
@@ -135,7 +166,10 @@ class Formatter {
         uint64_t value = 0;
         uint32_t narrow = 0;
         if (wide ? !next(&value) : !next(&narrow)) return false;
-        if (!wide) value = is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow)) : narrow;
+        const int unused = halves == 0 ? 0 : halves == 1 ? 16 : 24;
+        narrow <<= unused;
+        if (!wide)
+          value = is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow) >> unused) : narrow >> unused;
         print("%" + flags + "ll" + letter, static_cast<long long>(value), out);
         return true;
       }
@@ -153,6 +187,7 @@ class Formatter {
   uint32_t lane_;
   uint64_t buffer_;
   uint64_t at_ = 0;
+  int32_t arguments_ = 0;
 };
 
 void print_formatted(Exec& x, const Operands& in, const BuiltinCall& call) {
@@ -162,27 +197,44 @@ void print_formatted(Exec& x, const Operands& in, const BuiltinCall& call) {
   for (uint32_t i : x.lanes()) {
     std::string format;
     if (!read_string(x, in, i, argument<uint64_t>(x, call, i, 0), &format)) return;
-    if (!Formatter(x, in, i, argument<uint64_t>(x, call, i, 1)).format(format, &text)) return;
-    const int32_t count = static_cast<int32_t>(format.size());
-    if (call.in_registers)
-      x.reg<int32_t>(call.result)[i] = count;
-    else if (call.result != kNoRegister)
-      std::memcpy(x.cta->local + uint64_t{x.first + i} * x.code().local_bytes + call.result, &count,
-                  sizeof count);
+    Formatter formatter(x, in, i, argument<uint64_t>(x, call, i, 1));
+    if (!formatter.format(format, &text)) return;
+    give(x, call, i, formatter.arguments());
   }
   if (!printer || text.empty()) return;
   std::lock_guard lock(x.worker->launch->print_mutex);
   printer->on_print(text, {x.cta->id[0], x.cta->id[1], x.cta->id[2]});
 }
 
+void allocate(Exec& x, const Operands&, const BuiltinCall& call) {
+  for (uint32_t i : x.lanes())
+    give(x, call, i, x.launch().heap->allocate(argument<uint64_t>(x, call, i, 0)));
+}
+
+void release(Exec& x, const Operands& in, const BuiltinCall& call) {
+  for (uint32_t i : x.lanes()) {
+    const auto address = argument<uint64_t>(x, call, i, 0);
+    if (address != 0 && !x.launch().heap->release(address))
+      return x.trap(in, exec::TrapKind::kInvalid,
+                    "free() of " + base::hex(address) + ", which is not the start of a block that malloc gave" +
+                        (x.launch().heap->contains(address)
+                             ? ": it is " + x.launch().heap->describe(address, 1)
+                             : ""),
+                    i);
+  }
+}
+
 struct Builtin {
   std::string_view name;
   size_t args;
   Handler run;
+  bool allocates = false;
 };
 constexpr Builtin kBuiltins[] = {
     {"vprintf", 2, handler<print_formatted>},
     {"__assertfail", 5, handler<assert_fail>},
+    {"malloc", 1, handler<allocate>, true},
+    {"free", 1, handler<release>},
 };
 
 const Builtin* find(const ptx::Function& f) {
@@ -193,6 +245,12 @@ const Builtin* find(const ptx::Function& f) {
 }
 
 }  // namespace
+
+std::string builtin_names() {
+  std::string out;
+  for (const Builtin& b : kBuiltins) out += (out.empty() ? "" : ", ") + std::string(b.name);
+  return out;
+}
 
 int builtin_number(std::string_view name) {
   for (size_t i = 0; i < std::size(kBuiltins); ++i)
@@ -208,8 +266,8 @@ void call_builtin(Exec& x, const Operands& in) {
   const uint64_t number = a[first] - kFunctionWindow;
   if (same && number < std::size(kBuiltins)) return kBuiltins[number].run(x, in);
   x.trap(in, exec::TrapKind::kUnsupported,
-         same ? "it calls a function that is neither vprintf nor __assertfail"
-              : "threads call different functions",
+         same ? "it calls a function that the engine does not have (it has " + builtin_names() + ")"
+              : std::string("threads call different functions"),
          first);
 }
 
@@ -225,6 +283,7 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
     return l.error(in,
                    "'" + std::string(builtin.name) + "' is declared otherwise than the CUDA runtime has it");
   BuiltinCall call{};
+  call.frame = l.frame_place();
   for (size_t i = 0; i < args.size(); ++i) {
     if (!l.fits(function.params[i], args[i], false))
       return l.error(args[i].offset,
@@ -236,6 +295,7 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
       return l.error(returns[0].offset, "expected a .param variable or a register of the result's size");
     call.result = l.result_memory(function.returns[0], returns[0]);
   }
+  l.code.uses_heap |= builtin.allocates;
   l.emit(builtin.run, {}, call);
   if (!returns.empty()) l.take_result(function.returns[0], returns[0], call.result);
   return true;

@@ -1,10 +1,11 @@
-// Lowers calls: the callee's instructions stand in place of the call, with registers of its own. Arguments
-// and results are registers (.reg) or lie in the thread's local memory (.param), on the caller's side and on
-// the callee's independently. PTX ISA 7.1, 9.7.12.5.
+// Lowers calls: the callee's instructions stand in place of the call, with registers of its own (routine.cpp has those of
+// functions that call themselves). Arguments and results are registers (.reg) or lie in the thread's local memory
+// (.param), on the caller's side and on the callee's independently. PTX ISA 7.1, 9.7.12.5.
 #include <cstring>
 
 #include <triton_runner/num/by_size.h>
 
+#include "front/ptx/builtin.h"
 #include "front/ptx/frame.h"
 #include "front/ptx/lower.h"
 #include "ops/move.h"
@@ -14,20 +15,22 @@ namespace {
 
 constexpr uint32_t kDeepestCall = 64;
 
-// imm: the offset in each thread's local memory.
+// Where a thread's frame is in its local memory.
+uint64_t frame_of(const Exec& x, const Operands& in, uint32_t lane) {
+  const uint64_t thread = uint64_t{x.first + lane} * x.code().local_bytes;
+  return thread + (in.b == kNoRegister ? 0 : x.reg<uint64_t>(in.b)[lane]);
+}
+
+// imm: the offset in each thread's frame, which b says.
 template <class T>
 void store_local(Exec& x, const Operands& in) {
-  const uint64_t size = x.code().local_bytes;
   const T* a = x.reg<T>(in.a);
-  std::byte* to = x.cta->local + x.first * size + in.imm;
-  for (uint32_t i : x.lanes()) std::memcpy(to + i * size, a + i, sizeof(T));
+  for (uint32_t i : x.lanes()) std::memcpy(x.cta->local + frame_of(x, in, i) + in.imm, a + i, sizeof(T));
 }
 template <class T>
 void load_local(Exec& x, const Operands& in) {
-  const uint64_t size = x.code().local_bytes;
   T* d = x.reg<T>(in.d);
-  const std::byte* from = x.cta->local + x.first * size + in.imm;
-  for (uint32_t i : x.lanes()) std::memcpy(d + i, from + i * size, sizeof(T));
+  for (uint32_t i : x.lanes()) std::memcpy(d + i, x.cta->local + frame_of(x, in, i) + in.imm, sizeof(T));
 }
 
 template <class T>
@@ -46,13 +49,18 @@ uint32_t formal_bytes(const ptx::Variable& formal) { return bytes_of(formal.type
 }  // namespace
 
 bool Lowering::fits(const ptx::Variable& formal, const ptx::Operand& actual, bool is_result) const {
+  return fits(*frame_->function, formal, actual, is_result);
+}
+
+bool Lowering::fits(const ptx::Function& caller, const ptx::Variable& formal, const ptx::Operand& actual,
+                    bool is_result) const {
   uint32_t ignored;
   switch (actual.kind) {
     case ptx::OperandKind::kVariable:
       return actual.variable->space == ptx::Space::kParam && actual.variable->bytes == formal.bytes &&
              !is_entry_param(*actual.variable, &ignored);
     case ptx::OperandKind::kRegister:
-      return !formal.is_array && ptx::bits(declared(actual).type) == ptx::bits(formal.type);
+      return !formal.is_array && ptx::bits(caller.registers[actual.reg].type) == ptx::bits(formal.type);
     case ptx::OperandKind::kSink:
       return is_result;
     case ptx::OperandKind::kInteger:
@@ -67,6 +75,7 @@ bool Lowering::fits(const ptx::Variable& formal, const ptx::Operand& actual, boo
 void Lowering::emit_local(bool store, uint32_t place, uint32_t offset, uint32_t bytes) {
   Instr& i = emit(local_access(store, bytes));
   (store ? i.a : i.d) = place;
+  i.b = frame_place();
   i.imm = offset;
   i.guard = kNoRegister;
 }
@@ -97,28 +106,26 @@ void Lowering::take_result(const ptx::Variable& formal, const ptx::Operand& actu
     emit_local(false, reg(actual), memory, formal_bytes(formal));
 }
 
-bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& callee,
-                           std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
-                           const Instr** entry) {
+template <class F>
+static void each_pair(std::span<const ptx::Variable> formals, std::span<const ptx::Operand> actuals, F&& f) {
+  for (size_t i = 0; i < formals.size(); ++i) f(formals[i], actuals[i]);
+}
+
+bool Lowering::emit_call(const ptx::Instruction& in, const ptx::Function& callee,
+                         std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
+                         const Instr** entry) {
   const std::string name(callee.name);
-  for (const Frame* f = frame_; f; f = f->caller)
-    if (f->function == &callee)
-      return error(in, "'" + name + "' calls itself: the engine inlines calls and cannot execute recursion");
-  if (frame_->depth >= kDeepestCall) return error(in, "calls are nested more than 64 deep");
-  if (callee.is_declaration) return error(in, "'" + name + "' has no body in this module");
+  if (callee.is_declaration)
+    return error(in, "'" + name + "' has no body in this module", {"the engine has " + builtin_names()});
   if (args.size() != callee.params.size() || returns.size() != callee.returns.size())
     return error(in, "'" + name + "' takes " + std::to_string(callee.params.size()) +
                          " arguments and gives " + std::to_string(callee.returns.size()) +
                          " results; the call has " + std::to_string(args.size()) + " and " +
                          std::to_string(returns.size()));
-  const auto each = [&](std::span<const ptx::Variable> formals, std::span<const ptx::Operand> actuals,
-                        auto&& f) {
-    for (size_t i = 0; i < formals.size(); ++i) f(formals[i], actuals[i]);
-  };
   bool ok = true;
   const auto check = [&](std::span<const ptx::Variable> formals, std::span<const ptx::Operand> actuals,
                          bool results) {
-    each(formals, actuals, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+    each_pair(formals, actuals, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
       if (fits(formal, actual, results)) return;
       const std::string scalar = formal.is_array ? ""
                                  : results       ? "a register, _ or "
@@ -132,20 +139,29 @@ bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& call
   check(callee.returns, returns, true);
   check(callee.params, args, false);
   if (!ok) return false;
+  if (entry) table_ends_.push_back({0, entry, static_cast<uint32_t>(code.instrs.size()), true});
+  if (auto routine = routine_of_.find(&callee); routine != routine_of_.end()) {
+    call_routine(*routine->second, returns, args);
+    return true;
+  }
+  if (frame_->depth >= kDeepestCall) return error(in, "calls are nested more than 64 deep");
+  return inline_call(callee, returns, args);
+}
 
+bool Lowering::inline_call(const ptx::Function& callee, std::span<const ptx::Operand> returns,
+                           std::span<const ptx::Operand> args) {
   Frame frame;
   frame.caller = frame_;
   frame.depth = frame_->depth + 1;
-  if (entry) table_ends_.push_back({0, entry, static_cast<uint32_t>(code.instrs.size()), true});
   const auto in_register = [&](const ptx::Variable& formal) {
     if (formal.space != ptx::Space::kReg) return false;
     frame.places.push_back(temporary(formal_bytes(formal)));  // in the order of Function::registers
     return true;
   };
-  each(callee.returns, returns, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+  each_pair(callee.returns, returns, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
     if (!in_register(formal)) frame.locals[&formal] = result_memory(formal, actual);
   });
-  each(callee.params, args, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+  each_pair(callee.params, args, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
     if (!in_register(formal))
       frame.locals[&formal] = argument_memory(formal, actual);
     else if (in_memory(actual))
@@ -162,7 +178,7 @@ bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& call
   fixups_.insert(fixups_.end(), ends_.begin() + static_cast<ptrdiff_t>(first_end), ends_.end());
   ends_.resize(first_end);
   size_t next = 0;
-  each(callee.returns, returns, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+  each_pair(callee.returns, returns, [&](const ptx::Variable& formal, const ptx::Operand& actual) {
     if (formal.space != ptx::Space::kReg) return take_result(formal, actual, frame.locals[&formal]);
     const uint32_t from = frame.places[next++];
     if (in_memory(actual))

@@ -1,4 +1,5 @@
-// Lowers bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp.
+// Lowers bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp, how it is called in
+// routine.cpp.
 #include "ops/control.h"
 
 #include <algorithm>
@@ -20,23 +21,10 @@ bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
   return true;
 }
 
-// Returns whether the call's arguments and results are of the sizes that the function has.
-bool fits(const Lowering& l, const ptx::Function& f, std::span<const ptx::Operand> returns,
-          std::span<const ptx::Operand> args) {
-  auto same = [&](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual, bool results) {
-    return std::equal(formal.begin(), formal.end(), actual.begin(), actual.end(),
-                      [&](const ptx::Variable& f, const ptx::Operand& a) { return l.fits(f, a, results); });
-  };
-  return same(f.params, args, false) && same(f.returns, returns, true);
-}
-
 // A call that goes to any of several functions: each is lowered here, after a branch on the address.
 bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand& target,
                     std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
-  std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());
-  if (callees.empty())
-    for (const ptx::Function* f : l.module.functions())
-      if (!f->is_entry && !f->is_declaration && fits(l, *f, returns, args)) callees.push_back(f);
+  const std::vector<const ptx::Function*> callees = l.callees_of(l.function(), in);
   if (callees.empty()) return l.error(in, "no function of this module fits this call");
   auto table = std::make_shared<BranchTable>();
   table->flags = kFunctionWindow;
@@ -46,7 +34,7 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
   l.emit<branch_table>({.a = a, .small = 8, .data = table.get()});
   std::vector<uint32_t> ends;
   for (const ptx::Function* f : callees) {
-    if (!l.inline_call(in, *f, returns, args, &table->targets[function_index(l.module, *f)])) return false;
+    if (!l.emit_call(in, *f, returns, args, &table->targets[function_index(l.module, *f)])) return false;
     ends.push_back(static_cast<uint32_t>(l.code.instrs.size()));
     Instr& out = l.emit(branch);
     out.guard = kNoRegister;
@@ -56,15 +44,10 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
 }
 
 bool lower_call(Lowering& l, const ptx::Instruction& in) {
-  // [returns,] callee [, args] [, prototype or targets]
-  std::span<const ptx::Operand> operands = in.operands, returns, args;
-  if (!operands.empty() && operands[0].kind == ptx::OperandKind::kGroup) {
-    returns = operands[0].parts;
-    operands = operands.subspan(1);
-  }
-  if (operands.empty()) return l.error(in, "this call names no function");
-  const ptx::Operand& target = operands[0];
-  if (operands.size() > 1 && operands[1].kind == ptx::OperandKind::kGroup) args = operands[1].parts;
+  const CallParts call(in);
+  if (!call.target) return l.error(in, "this call names no function");
+  const ptx::Operand& target = *call.target;
+  const std::span<const ptx::Operand> returns = call.returns, args = call.args;
   // A guarded call is a branch around it.
   uint32_t around = kNoRegister;
   if (in.guard >= 0) {
@@ -77,12 +60,23 @@ bool lower_call(Lowering& l, const ptx::Instruction& in) {
   else if (is_builtin(*target.function))
     ok = lower_builtin(l, in, *target.function, returns, args);
   else
-    ok = l.inline_call(in, *target.function, returns, args);
+    ok = l.emit_call(in, *target.function, returns, args);
   if (around != kNoRegister) l.jump_to_here(around);
   return ok;
 }
 
 }  // namespace
+
+CallParts::CallParts(const ptx::Instruction& call) {
+  std::span<const ptx::Operand> operands = call.operands;
+  if (!operands.empty() && operands[0].kind == ptx::OperandKind::kGroup) {
+    returns = operands[0].parts;
+    operands = operands.subspan(1);
+  }
+  if (operands.empty()) return;
+  target = &operands[0];
+  if (operands.size() > 1 && operands[1].kind == ptx::OperandKind::kGroup) args = operands[1].parts;
+}
 
 uint64_t function_index(const ptx::Module& module, const ptx::Function& function) {
   auto all = module.functions();

@@ -46,6 +46,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
         0, "the target of this module is '" + std::string(module->target()) + "': sm_NN is wanted");
   code.target = "cuda:" + std::to_string(code.capability);
   code.grid_of_blocks = options.grid_of_blocks;
+  code.heap = options.heap;
   const auto block = is_given(entry.reqntid)   ? entry.reqntid
                      : is_given(options.block) ? options.block
                                                : entry.maxntid;

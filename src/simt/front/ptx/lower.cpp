@@ -65,7 +65,9 @@ Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
       probes_(probes),
       stopper_(stopper) {
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
+  activation_ = std::make_shared<Activation>();
 }
+Lowering::~Lowering() = default;
 
 const ptx::Function& Lowering::function() const { return *frame_->function; }
 const ptx::EarlyUses& Lowering::early_uses() const { return frame_->early; }
@@ -125,8 +127,13 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       uint32_t offset = 0;
       if (is_entry_param(v, &offset))
         return constant(kParamBase + offset + static_cast<uint64_t>(operand.integer), width);
-      if (v.space == ptx::Space::kLocal || v.space == ptx::Space::kParam)
-        return constant(local_offset(v) + static_cast<uint64_t>(operand.integer), width);
+      if (v.space == ptx::Space::kLocal || v.space == ptx::Space::kParam) {
+        const uint64_t at = local_offset(v) + static_cast<uint64_t>(operand.integer);
+        if (frame_place() == kNoRegister) return constant(at, width);
+        Instr& i = emit_look(address_in_frame(width));
+        i.d = temporary(width), i.a = frame_place(), i.imm = static_cast<int64_t>(at);
+        return i.d;
+      }
       auto it = global_addresses_.find(v.name);
       if (it != global_addresses_.end())
         return constant(it->second + static_cast<uint64_t>(operand.integer), width);
@@ -300,10 +307,11 @@ bool Lowering::lower_variables() {
 }
 
 bool Lowering::reserve_local(const ptx::Variable& v, uint32_t* offset) {
-  *offset = static_cast<uint32_t>(aligned(code.local_bytes, std::max(v.align, 1u)));
+  uint32_t& bytes = activation_->bytes;
+  *offset = static_cast<uint32_t>(aligned(bytes, std::max(v.align, 1u)));
   if (v.bytes > (64u << 20) || *offset + v.bytes > (64u << 20))
     return error(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
-  code.local_bytes = *offset + static_cast<uint32_t>(v.bytes);
+  bytes = *offset + static_cast<uint32_t>(v.bytes);
   return true;
 }
 
@@ -433,7 +441,7 @@ void Lowering::jump_to_here(uint32_t instr) {
 }
 void Lowering::jump_to_end(uint32_t instr) { ends_.push_back({instr, nullptr, 0, false}); }
 
-bool Lowering::is_inlined() const { return frame_->caller != nullptr; }
+bool Lowering::is_inlined() const { return frame_->caller || routine_of_.contains(frame_->function); }
 
 bool Lowering::lower_body(std::vector<uint32_t> places) {
   Frame frame;
@@ -444,7 +452,7 @@ bool Lowering::lower_body(std::vector<uint32_t> places) {
 bool Lowering::lower_entry() {
   code.listing = listing_of(module_, entry);
   code.explicit_cluster = entry.explicit_cluster;
-  if (!lower_variables()) return false;
+  if (!lower_variables() || !lower_routines()) return false;
   Frame frame;
   if (!lower_function(entry, frame)) return false;
   current_ = nullptr;
@@ -453,6 +461,8 @@ bool Lowering::lower_entry() {
   if (code.register_bytes > kMaxRegisterBytes)
     return error(entry.offset, "the registers of a block take " + std::to_string(code.register_bytes >> 20) +
                                    " MiB: more than the engine holds");
+  code.local_bytes = activation_->bytes;
+  link_routines();
   fixups_.insert(fixups_.end(), table_ends_.begin(), table_ends_.end());
   for (const Fixup& fix : fixups_) {
     const Instr* target = &code.instrs[fix.target];

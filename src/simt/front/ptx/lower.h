@@ -1,5 +1,5 @@
-// Lowers a ptx::Function to Code: registers get places, calls are inlined, and each opcode's lowering
-// function (lower_<handler> of opcodes.def) chooses what runs.
+// Lowers a ptx::Function to Code: registers get places, calls are inlined (those of functions that call themselves go to
+// a routine, routine.cpp), and each opcode's lowering function (lower_<handler> of opcodes.def) chooses what runs.
 //
 //   add.f32 %f3, %f1, %f2;     lower_alu (alu.cpp): d = place of %f3, a and b those of %f1 and %f2, one function over lanes
 #pragma once
@@ -26,11 +26,14 @@ struct Program {
   bool contract = true;  // as ptxas does, unless it gets -fmad=false
 };
 
+struct Activation;
+
 class Lowering : public Emitter {
  public:
   // With the probes of a launch in it, where there are any.
   Lowering(Code& code, const Program& program, base::Diagnostics& sink,
            std::span<const exec::RegisterProbe> probes = {}, exec::Stopper* stopper = nullptr);
+  ~Lowering();
   bool lower_entry();
   // The program's body alone, of which the registers have these places: what a line of another instruction set does.
   bool lower_body(std::vector<uint32_t> places);
@@ -75,8 +78,10 @@ class Lowering : public Emitter {
   int capability() const { return code.capability; }
   // Bytes from the start of the shared window.
   uint32_t shared_offset(const ptx::Variable& v) const;
-  // The offset in the thread's local memory of a .local variable, or of a .param variable of a call.
+  // The offset in the frame of a .local variable, or of a .param variable of a call.
   uint32_t local_offset(const ptx::Variable& v) const;
+  // The place of each thread's frame, an offset in its local memory; kNoRegister where all frames are at 0.
+  uint32_t frame_place() const;
   bool is_entry_param(const ptx::Variable& v, uint32_t* offset) const;
 
   // --- control flow -------------------------------------------------------------------------------------
@@ -87,23 +92,39 @@ class Lowering : public Emitter {
   void jump_to_end(uint32_t instr);   // of the inlined function
   void jump_to_here(uint32_t instr);  // to the instruction that is lowered next
   bool is_inlined() const;
-  // --- calls (call.cpp) ---------------------------------------------------------------------------------
+  // --- calls (call.cpp, routine.cpp) ---------------------------------------------------------------------------------
   // Whether a call may pass `actual` as the parameter `formal`, or take a result of that kind in it: a .param
   // variable or a register of its size, a number as an argument, _ as a result.
   bool fits(const ptx::Variable& formal, const ptx::Operand& actual, bool is_result) const;
-  // The offset in local memory where a callee reads the argument (it is written there, unless it lies in
+  // The functions that a call of `caller` may go to: the one that it names, or those whose address is taken and whose
+  // parameters have its sizes.
+  std::vector<const ptx::Function*> callees_of(const ptx::Function& caller, const ptx::Instruction& call) const;
+  // The offset in the frame where a callee reads the argument (it is written there, unless it lies in
   // memory already), or writes the result.
   uint32_t argument_memory(const ptx::Variable& formal, const ptx::Operand& actual);
   uint32_t result_memory(const ptx::Variable& formal, const ptx::Operand& actual);
-  // After the call: a result of local memory goes to the register that takes it.
+  // After the call: a result in the frame goes to the register that takes it.
   void take_result(const ptx::Variable& formal, const ptx::Operand& actual, uint32_t memory);
-  // The callee's instructions in this place; `entry` is set to the first of them in the end, if given.
-  bool inline_call(const ptx::Instruction& in, const ptx::Function& callee,
-                   std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
-                   const Instr** entry = nullptr);
+  // The callee's instructions in this place, or a call of the routine that it is; `entry` is set to the first of them in
+  // the end, if given.
+  bool emit_call(const ptx::Instruction& in, const ptx::Function& callee,
+                 std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
+                 const Instr** entry = nullptr);
 
  private:
-  struct Frame;  // a function being lowered: the entry, or an inlined call
+  struct Frame;    // a function being lowered: the entry, an inlined call, a routine
+  struct Routine;  // a function that is called
+  bool fits(const ptx::Function& caller, const ptx::Variable& formal, const ptx::Operand& actual,
+            bool is_result) const;
+  bool inline_call(const ptx::Function& callee, std::span<const ptx::Operand> returns,
+                   std::span<const ptx::Operand> args);
+  void call_routine(Routine& routine, std::span<const ptx::Operand> returns,
+                    std::span<const ptx::Operand> args);
+  void find_routines();
+  bool lower_routines();
+  bool lower_routine(Routine& routine);
+  void save_registers(const Routine& routine, std::span<const Place> places);
+  void link_routines();
   bool lower_function(const ptx::Function& f, Frame& frame);
   bool lower_variables();
   bool reserve_local(const ptx::Variable& v, uint32_t* offset);
@@ -119,6 +140,13 @@ class Lowering : public Emitter {
   exec::Stopper* stopper_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;
+  // By function, in the order in which they are lowered, and the frame that local memory is given from.
+  std::vector<std::unique_ptr<Routine>> routines_;
+  std::unordered_map<const ptx::Function*, Routine*> routine_of_;
+  std::unordered_map<const ptx::Function*, std::set<const ptx::Function*>> reached_;  // by calls
+  std::set<const ptx::Function*> addressed_;                                          // whose address is taken
+  std::shared_ptr<Activation> activation_;
+  uint32_t frame_place_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;
   std::unordered_map<const ptx::Instruction*, Source*> sources_;
   std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param
@@ -139,6 +167,13 @@ inline std::span<const ptx::Operand> parts_of(const ptx::Operand& operand) {
 inline uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
 // The number of a function: of its address, and of its entry in a table of all.
 uint64_t function_index(const ptx::Module& module, const ptx::Function& function);
+
+// [returns,] callee [, args] [, prototype or targets]
+struct CallParts {
+  explicit CallParts(const ptx::Instruction& call);
+  const ptx::Operand* target = nullptr;  // null: it names no function
+  std::span<const ptx::Operand> returns, args;
+};
 
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.

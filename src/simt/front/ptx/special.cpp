@@ -63,6 +63,10 @@ uint64_t block_special(const Exec& x, Special s) {
       return nanoseconds() >> 32;
     case Special::kDynamicSmemSize:
       return cta.shared_bytes - code.static_shared;
+    case Special::kEnvreg1:
+      return reinterpret_cast<uint64_t>(x.launch().workspace.data()) >> 32;
+    case Special::kEnvreg2:
+      return static_cast<uint32_t>(reinterpret_cast<uint64_t>(x.launch().workspace.data()));
     case Special::kTotalSmemSize:
     case Special::kAggrSmemSize:
       return cta.shared_bytes;
@@ -119,6 +123,7 @@ uint32_t place_by_thread(Emitter& to, Special special, uint32_t bytes) {
 
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
   if (differs_by_thread(special)) return false;
+  l.code.uses_workspace |= special == Special::kEnvreg1 || special == Special::kEnvreg2;
   return l.emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(special), .imm = bytes});
 }
 

@@ -54,18 +54,24 @@ bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes) {
   const BankPlaces p = bank_places(capability);
   auto within = [&](uint64_t begin, uint64_t size) { return at >= begin && at + bytes <= begin + size; };
   if (within(p.block, 12) || within(p.grid, 12) || within(p.window, 8) || within(p.stack, 4) ||
-      within(p.descriptor, 8) || within(p.address, 8) || within(p.constants, 8))
+      within(p.descriptor, 8) || within(p.address, 8) || within(p.constants, 8) ||
+      within(p.environment, 12) || within(p.processors, 4) || within(p.grid_id, 8) || within(p.dynamic_shared, 4))
     return true;
   if (p.last && within(p.last, 8)) return true;
   return p.is_cluster && (within(p.is_cluster, 4) || within(p.cluster, 12) || within(p.inverse, 12) ||
                           within(p.clusters, 12) || within(p.cluster_blocks, 4));
 }
 
-void begin_constant_bank(const Code& code, const std::array<uint32_t, 3>& grid, std::byte* out) {
+void begin_constant_bank(const Code& code, const LaunchShape& launch, std::byte* out) {
+  const std::array<uint32_t, 3>& grid = launch.grid;
   const BankPlaces p = bank_places(code.capability);
   auto put = [&](uint32_t at, const auto& value) { std::memcpy(out + at, &value, sizeof value); };
   put(p.block, code.block);
   put(p.grid, grid);
+  put(p.environment + 4, static_cast<uint32_t>(launch.workspace >> 32));
+  put(p.environment + 8, static_cast<uint32_t>(launch.workspace));
+  put(p.processors, 1u);
+  put(p.dynamic_shared, launch.dynamic_shared);
   put(p.window, kLocalWindow);
   put(p.stack, code.local_bytes);
   put(p.address, reinterpret_cast<uint64_t>(out) + p.origin);
@@ -152,7 +158,7 @@ void enter_region(Lanes& l, const Operands& in) {
 
 void meet_region(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
-  if (!x.converged_by(instr_of(in), in.a)) return;
+  if (!x.converged_by(instr_of(in), in.a, true)) return;
   x.path->since = 0;
   x.path->members = kNoRegister;
   if (!x.mask) return;

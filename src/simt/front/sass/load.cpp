@@ -38,6 +38,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   code.capability = kernel->capability;
   code.target = "cuda:" + std::to_string(code.capability);
   code.grid_of_blocks = options.grid_of_blocks;
+  code.heap = options.heap;
   const auto block = is_given(kernel->block) ? kernel->block : options.block;
   if (!is_given(block))
     return bad("it does not say how many threads a block has",

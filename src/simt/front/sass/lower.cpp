@@ -3,7 +3,10 @@
 #include "front/sass/lower.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include <triton_runner/sass/flow.h>
 #include <triton_runner/simt/simt.h>
 
 #include "front/sass/handlers.h"
@@ -12,6 +15,7 @@
 #include "launch/observe.h"
 #include "ops/control.h"
 #include "ops/move.h"
+#include "ops/stack.h"
 #include "ops/warp.h"
 
 namespace triton_runner::simt {
@@ -20,6 +24,7 @@ namespace {
 constexpr uint64_t kMaxSassRegisterBytes = uint64_t{1} << 30;  // of a block
 constexpr uint32_t kMaxLocalBytes = 512 << 10;                 // of a thread: CUDA's limit
 constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 28;
+constexpr uint32_t kUnknownStack = ~0u;                        // what ptxas writes where it cannot tell
 constexpr uint32_t kNoStart = ~0u;  // no jump comes to the instruction
 
 using LowerSass = bool (*)(SassLowering&);
@@ -27,6 +32,27 @@ constexpr LowerSass kLowerSass[] = {
 #define OP(name, modifiers, operands, family, ...) lower_##family,
 #include <triton_runner/sass/opcodes.def>
 };
+
+// Returns whether a function of the section may call itself, by way of others too: ptxas leaves it out of the bytes that a
+// thread needs. Functions begin where calls lead to, and end where the next one begins.
+bool calls_itself(const sass::Function& section) {
+  std::map<size_t, std::set<size_t>> calls{{0, {}}};  // by the first instruction of each function
+  std::vector<std::pair<size_t, size_t>> sites;
+  for (size_t i = 0; i < section.body.size(); ++i)
+    if (section.body[i].is(sass::Opcode::kCALL))
+      if (const auto to = sass::target_of(section, section.body[i])) sites.emplace_back(i, *to), calls[*to];
+  for (const auto& [from, to] : sites) std::prev(calls.upper_bound(from))->second.insert(to);
+  return std::ranges::any_of(calls, [&](const auto& function) {
+    std::set<size_t> reached = function.second;
+    for (std::vector<size_t> next(reached.begin(), reached.end()); !next.empty();) {
+      const size_t at = next.back();
+      next.pop_back();
+      for (const size_t to : calls[at])
+        if (reached.insert(to).second) next.push_back(to);
+    }
+    return reached.contains(function.first);
+  });
+}
 
 }  // namespace
 
@@ -268,7 +294,7 @@ bool SassLowering::fits() {
     return error("the kernel has " + std::to_string(kernel.shared_bytes) +
                  " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
                  " has at most " + std::to_string(max_shared_bytes(code.target)));
-  if (kernel.local_bytes > kMaxLocalBytes)
+  if (kernel.local_bytes > kMaxLocalBytes && kernel.local_bytes != kUnknownStack)
     return error("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
                  std::to_string(kMaxLocalBytes) + " may be");
   for (const sass::Instruction& in : function_.body)
@@ -297,7 +323,8 @@ bool SassLowering::lower_kernel() {
   code.whole_words = std::any_of(
       function_.body.begin(), function_.body.end(),
       [](const sass::Instruction& in) { return in.does(ptx::Effect::kUpdates) && in.has("CAS"); });
-  code.local_bytes = (kernel.local_bytes + 15) / 16 * 16;
+  code.local_bytes = kernel.local_bytes == kUnknownStack ? 0 : (kernel.local_bytes + 15) / 16 * 16;
+  if (kernel.local_bytes == kUnknownStack || calls_itself(function_)) code.local_bytes += kStackBytes;
   starts_.assign(function_.body.size(), kNoStart);
   const std::vector<bool> stands = find_stops();
   const bool may_move = probes_.empty() && (!stopper_ || stopper_->is_sparse());

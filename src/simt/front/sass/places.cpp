@@ -88,6 +88,8 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
           " is not known");
     return kNoRegister;
   }
+  const uint32_t environment = bank_places(code.capability).environment;
+  code.uses_workspace |= o.bank == 0 && at >= environment && at < environment + 12;
   if (o.bank == 0 && at + bytes <= code.param_bytes) {
     auto [it, is_new] = params_.try_emplace({at, bytes}, 0);
     if (is_new) {
