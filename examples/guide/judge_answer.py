@@ -1,5 +1,4 @@
 """An answer to judge_task.py: a program a row."""
-
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 """An answer to judge_task.py that cheats: torch computes the result, and a kernel copies it."""
-
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 """A wrong answer to judge_task.py: two programs share a row, and what one has added gets lost."""
-
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 """A task: the sum of each row of a matrix, as torch computes it."""
-
 import torch
 
 
