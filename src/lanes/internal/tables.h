@@ -39,6 +39,11 @@ struct Tables {
   // sizes: 1, 2, 4, 8 bytes; registers are word-sized. Checked by the caller.
   void (*gather64)(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                    uint32_t words, uint32_t word_bytes);
+  // The same of groups that follow each other from `from` or `to` on; the mask's, or all.
+  void (*gather_row)(std::byte* const* out, const std::byte* from, const int8_t* mask, uint32_t n,
+                     uint32_t words, uint32_t word_bytes);
+  void (*scatter_row)(const std::byte* const* in, std::byte* to, const int8_t* mask, uint32_t n,
+                      uint32_t words, uint32_t word_bytes);
   void (*gather32)(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
                    const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
   void (*scatter64)(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask,

@@ -33,13 +33,14 @@ LANES_INLINE T* values(const Lanes& x, uint32_t place) {
 }
 
 // body(out, first, n) puts the results of lanes first, first + 1, ... into out[0 .. n). Any number of lanes, whole warps,
-// share one copy of its loop.
+// share one copy of its loop. The body comes by value: pointers behind a reference could be what `d` points to, and the
+// loop would read them again for each lane.
 template <class D, class Body>
-[[gnu::noinline]] void store_any(D* d, const Body& body, uint32_t first, uint32_t n) {
+[[gnu::noinline]] void store_any(D* d, Body body, uint32_t first, uint32_t n) {
   body(d, first, n & ~31u);
 }
 template <class D, int kPack, class Body>
-[[gnu::noinline]] void store_masked(const Lanes& x, D* d, const Body& body) {
+[[gnu::noinline]] void store_masked(const Lanes& x, D* d, Body body) {
   using Lane = typename UintOf<sizeof(D) * kPack>::type;
   alignas(64) D buffer[kChunk * kPack];
   for (uint32_t i = 0; i < x.count; i += kChunk) {

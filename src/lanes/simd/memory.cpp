@@ -16,6 +16,26 @@ namespace triton_runner::lanes {
 namespace SIMD_ISA {
 namespace {
 
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
+// By 16 lanes, as native code stores predicates: a wider load would wait until several stores are done.
+Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n) {
+  const auto load = [](const int8_t* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  };
+  const __m128i flipped = _mm_set1_epi8(static_cast<char>(flip));
+  __m128i any = _mm_setzero_si128(), missing = any;
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m128i m = mask ? load(mask + i) : _mm_set1_epi8(-1);
+    const __m128i v = _mm_and_si128(_mm_xor_si128(load(p + i), flipped), m);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), v);
+    any = _mm_or_si128(any, v);
+    missing = _mm_or_si128(missing, _mm_xor_si128(v, m));
+  }
+  return _mm_testz_si128(any, any)           ? Guard::kNone
+         : _mm_testz_si128(missing, missing) ? Guard::kAll
+                                             : Guard::kSome;
+}
+#else
 Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n) {
   uint8_t any = 0, missing = 0;
   if (mask) {
@@ -36,6 +56,7 @@ Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint
   }
   return !any ? Guard::kNone : missing ? Guard::kSome : Guard::kAll;
 }
+#endif
 
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
   uint32_t high = 0;
@@ -276,16 +297,64 @@ void gather_fours(std::byte* const* out, const std::byte* from, uint32_t n) {
     }
   }
 }
+
+// The way back.
+void scatter_pairs(const std::byte* const* in, std::byte* to, uint32_t n) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x = words16(in[0], i / 16), y = words16(in[1], i / 16);
+    _mm512_storeu_si512(to + 8 * size_t{i}, _mm512_permutex2var_epi32(x, low, y));
+    _mm512_storeu_si512(to + 8 * size_t{i} + 64, _mm512_permutex2var_epi32(x, high, y));
+  }
+}
+void scatter_fours(const std::byte* const* in, std::byte* to, uint32_t n) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  const __m512i even = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+  const __m512i odd = _mm512_add_epi64(even, _mm512_set1_epi64(4));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i x[4] = {words16(in[0], i / 16), words16(in[1], i / 16), words16(in[2], i / 16),
+                          words16(in[3], i / 16)};
+    for (uint32_t k = 0; k < 2; ++k) {  // eight lanes: words 0 and 1, words 2 and 3
+      const __m512i which = k ? high : low, first = _mm512_permutex2var_epi32(x[0], which, x[1]),
+                    second = _mm512_permutex2var_epi32(x[2], which, x[3]);
+      std::byte* row = to + 16 * size_t{i} + 128 * k;
+      _mm512_storeu_si512(row, _mm512_permutex2var_epi64(first, even, second));
+      _mm512_storeu_si512(row + 64, _mm512_permutex2var_epi64(first, odd, second));
+    }
+  }
+}
 #endif
 
+void gather_row(std::byte* const* out, const std::byte* from, const int8_t* mask, uint32_t n, uint32_t words,
+                uint32_t word_bytes) {
+  const size_t size = size_t{words} * word_bytes;
+  if (words == 1 && mask) return copy_any(out[0], from, mask, n, word_bytes);
+  if (words == 1) {
+    std::memcpy(out[0], from, size * n);
+    return;
+  }
+#if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && words <= 4) return (words == 2 ? gather_pairs : gather_fours)(out, from, n);
+#endif
+  gather_any(out, [=](uint32_t i) { return from + size * i; }, mask, n, words, word_bytes);
+}
+void scatter_row(const std::byte* const* in, std::byte* to, const int8_t* mask, uint32_t n, uint32_t words,
+                 uint32_t word_bytes) {
+  const size_t size = size_t{words} * word_bytes;
+  if (words == 1 && mask) return copy_any(to, in[0], mask, n, word_bytes);
+  if (words == 1) {
+    std::memcpy(to, in[0], size * n);
+    return;
+  }
+#if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && words <= 4) return (words == 2 ? scatter_pairs : scatter_fours)(in, to, n);
+#endif
+  scatter_any<false>(in, [=](uint32_t i) { return to + size * i; }, mask, n, words, word_bytes);
+}
 void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
               uint32_t words, uint32_t word_bytes) {
-  if (words == 1 && mask && contiguous(a, n, word_bytes))
-    return copy_any(out[0], reinterpret_cast<const std::byte*>(a[0] + add), mask, n, word_bytes);
-#if defined(SIMD_ISA_avx512)
-  if (word_bytes == 4 && !mask && (words == 2 || words == 4) && contiguous(a, n, 4 * words))
-    return (words == 2 ? gather_pairs : gather_fours)(out, reinterpret_cast<const std::byte*>(a[0] + add), n);
-#endif
   gather_any(
       out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
       word_bytes);
@@ -297,8 +366,6 @@ void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, u
 }
 void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                uint32_t words, uint32_t word_bytes) {
-  if (words == 1 && mask && contiguous(a, n, word_bytes))
-    return copy_any(reinterpret_cast<std::byte*>(a[0] + add), in[0], mask, n, word_bytes);
   scatter_any<false>(
       in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words, word_bytes);
 }
@@ -335,8 +402,9 @@ bool load_matrices(const std::byte* base, uint32_t bytes, const uint32_t* a, uin
 extern const SumHandlers kSums;                         // sums.cpp
 
 extern const Tables kTables;
-const Tables kTables{guard,    highest,   any_bits,  range,         contiguous, contiguous32, gather64,
-                     gather32, scatter64, scatter32, load_matrices, permute,    &kSums};
+const Tables kTables{guard,        highest,   any_bits,      range,       contiguous,
+                     contiguous32, gather64,  gather_row,    scatter_row, gather32,
+                     scatter64,    scatter32, load_matrices, permute,     &kSums};
 
 }  // namespace SIMD_ISA
 }  // namespace triton_runner::lanes

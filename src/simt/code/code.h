@@ -4,7 +4,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <triton_runner/exec/heap.h>
@@ -24,6 +26,7 @@ using lanes::Operands;
 using lanes::simd_tables;
 using lanes::Tables;
 
+struct Native;
 struct Exec;
 Exec& exec_of(Lanes& lanes);  // of the SIMT engine's own (state/exec.h)
 
@@ -45,6 +48,7 @@ struct Instr : Operands {
   uint32_t guard = kNoRegister;    // a .pred register
   uint8_t guard_flip = 0;          // 0xff for @!%p
   const Source* source = nullptr;  // of Code::sources
+  const Native* native = nullptr;  // of the first instruction of a run that was compiled (native/native.h)
 };
 
 // The register file holds this before an instruction runs.
@@ -94,6 +98,13 @@ struct Code : Target {
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
   std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
+  std::set<uint32_t>
+      targets;  // instructions to which `branch` and tables of these go, as far as places of `uses` are concerned
+  // Of places that nothing but instructions [begin, end) uses; others are not here.
+  struct Uses {
+    uint32_t begin, end;
+  };
+  std::unordered_map<uint32_t, Uses> uses;
   std::shared_ptr<const CountPlan> counting;  // of code that counts what it executes; else null
   std::deque<Source> sources;
   uint64_t register_bytes = 0;

@@ -14,6 +14,7 @@
 #include "check/doubts.h"
 #include "launch/run.h"
 #include "matrix/mma.h"
+#include "native/native.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -26,6 +27,7 @@ class SimtKernel final : public exec::Kernel {
         lower_(std::move(lower)),
         shared_bytes_(shared_bytes) {
     join_products(code_);
+    compile_runs(code_);
   }
 
   const std::string& name() const override { return code_.kernel; }

@@ -272,6 +272,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     x.path = &s;
     x.cta = &cta;
     x.worker = &worker_;
+    x.whole_runs = !checks_ && !launch_.shuffle;
     if (checks_) [[unlikely]]
       run_path_checked(x, tables_, *checks_, turn);
     else if (launch_.shuffle) [[unlikely]]

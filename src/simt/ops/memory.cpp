@@ -208,6 +208,15 @@ void begin_store(const Exec& x, const Access& a, Arrays& arrays) {
 // Registers of 8 bytes and more with narrow words would not fit the scratch of a large block.
 bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
 
+// The first and the last lane that is on.
+std::pair<uint32_t, uint32_t> ends_of(const Exec& x) {
+  uint32_t first = 0, last = x.count - 1;
+  if (!x.mask) return {first, last};
+  while (!x.mask[first]) ++first;
+  while (!x.mask[last]) --last;
+  return {first, last};
+}
+
 // access_global and access_shared are inline in their handler<>: a jump between the two costs a shared access 8 %.
 template <bool kWrite>
 LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
@@ -216,9 +225,12 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
     return each_lane<kWrite>(x, in, a);
   const auto* address = x.reg<uint64_t>(in.a);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
-  const bool in_a_row = a.words == 1 && !x.mask && a.tables->contiguous(address, x.count, size);
-  uint64_t low = address[0], high = low + size * (x.count - 1), bits = low;
-  if (!in_a_row || high < low) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
+  bool in_a_row = a.tables->contiguous(address, x.count, size);
+  const std::byte* row = reinterpret_cast<const std::byte*>(address[0] + add);
+  const auto [first, last] = ends_of(x);
+  uint64_t low = address[first], high = address[last], bits = low;
+  in_a_row = in_a_row && low <= high;  // they do not wrap
+  if (!in_a_row) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t extent = high - low + size;
   const bool inside =
       kWrite ? x.worker->memory.writable(low + add, extent) : x.worker->memory.readable(low + add, extent);
@@ -226,14 +238,15 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   Arrays arrays;
   if constexpr (kWrite) {
     begin_store(x, a, arrays);
-    if (in_a_row && extent == size * x.count)
-      std::memcpy(reinterpret_cast<void*>(low + add), arrays.words[0], extent);
+    if (in_a_row)
+      a.tables->scatter_row(arrays.words, const_cast<std::byte*>(row), x.mask, x.count, a.words,
+                            a.word_bytes);
     else
       a.tables->scatter64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
   } else {
     begin_arrays(x, a, arrays);
-    if (in_a_row && extent == size * x.count)
-      std::memcpy(arrays.words[0], reinterpret_cast<const void*>(low + add), extent);
+    if (in_a_row)
+      a.tables->gather_row(arrays.words, row, x.mask, x.count, a.words, a.word_bytes);
     else
       a.tables->gather64(arrays.words, address, add, x.mask, x.count, a.words, a.word_bytes);
     end_load(x, a, arrays);

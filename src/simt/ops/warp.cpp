@@ -106,6 +106,8 @@ void run_shfl_xor(Exec& x, const Operands& in, const ShuffleTable& table) {
   }
 }
 
+}  // namespace
+
 Handler xor_handler(uint32_t by) {
   static constexpr std::pair<uint32_t, Handler> kHandlers[] = {{1, handler<run_shfl_xor<1>>},
                                                                {2, handler<run_shfl_xor<2>>},
@@ -114,6 +116,8 @@ Handler xor_handler(uint32_t by) {
                                                                {16, handler<run_shfl_xor<16>>}};
   return base::look_up(kHandlers, by).value_or(nullptr);
 }
+
+namespace {
 
 // Every lane reads from lane `small`.
 void run_shfl_broadcast(Exec& x, const Operands& in, const ShuffleTable& table) {

@@ -16,6 +16,9 @@ bool warps_converged(Exec& x, const Instr& in, uint32_t members);
 void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,
                  std::optional<uint32_t> c);
 
+// The handler of a shuffle d = a of lane i ^ `by`, a power of 2 below 32; null for others.
+Handler xor_handler(uint32_t by);
+
 enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };
 // d: predicate or ballot, a: predicate, b: membermask; small: Vote, c: 1 if the predicate is negated.
 void run_vote(Exec& x, const Operands& in);

@@ -99,7 +99,8 @@ struct Exec : Lanes {
   Path* path = nullptr;
   Cta* cta = nullptr;
   Worker* worker = nullptr;
-  int32_t fuel = 0;  // backward jumps until the scheduler has a look
+  int32_t fuel = 0;         // backward jumps until the scheduler has a look
+  bool whole_runs = false;  // nobody looks at single instructions: native code may run
 
   LanesOn<1> lanes() const { return {mask, count}; }
   LanesOn<32> warps() const { return {mask, count}; }  // of which all threads are on

@@ -93,7 +93,7 @@ bool Lowering::unknown_opcode(const ptx::Instruction& in) {
 
 uint32_t Lowering::reg(const ptx::Operand& operand) {
   if (operand.kind == ptx::OperandKind::kSink) return kNoRegister;
-  if (operand.kind == ptx::OperandKind::kRegister) return frame_->places[operand.reg];
+  if (operand.kind == ptx::OperandKind::kRegister) return used(frame_->places[operand.reg]);
   error(operand.offset, "expected a register");
   return kNoRegister;
 }
@@ -106,7 +106,7 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
   const uint32_t bytes = std::max(1, ptx::bits(type) / 8);
   switch (operand.kind) {
     case ptx::OperandKind::kRegister:
-      return frame_->places[operand.reg];
+      return used(frame_->places[operand.reg]);
     case ptx::OperandKind::kInteger:
     case ptx::OperandKind::kFloat:
       if (uint64_t bits; ptx::literal_bits(operand, type, &bits))
@@ -169,7 +169,7 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
   }
   switch (base->kind) {
     case ptx::OperandKind::kRegister:
-      out->place = frame_->places[base->reg];
+      out->place = used(frame_->places[base->reg]);
       out->bytes = static_cast<uint32_t>(ptx::bits(declared(*base).type)) / 8;
       if (out->bytes != 4 && out->bytes != 8)
         return error(base->offset, "an address is a register of 32 or 64 bits");
@@ -227,7 +227,7 @@ Instr& Lowering::emit(Handler run) {
   in.run = run;
   if (current_) in.source = source(*current_);
   if (current_ && current_->guard >= 0) {
-    in.guard = frame_->places[static_cast<size_t>(current_->guard)];
+    in.guard = used(frame_->places[static_cast<size_t>(current_->guard)]);
     in.guard_flip = current_->guard_negated ? 0xff : 0;
   }
   return in;
@@ -325,7 +325,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
                                " registers a thread with " + std::to_string(code.threads) +
                                " threads: more than the engine holds");
   for (const ptx::Register& r : f.registers.subspan(frame.places.size()))
-    frame.places.push_back(temporary(bytes_of(r.type)));
+    code.uses[frame.places.emplace_back(temporary(bytes_of(r.type)))] = {~uint32_t{0}, 0};
   for (const ptx::Variable& v : f.variables) {
     if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
     if (!reserve_local(v, &frame.locals[&v])) return false;
@@ -336,9 +336,11 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   std::vector<uint32_t> starts;
   starts.reserve(f.body.size() + 1);
   const size_t first_fixup = fixups_.size();
+  const std::vector<uint32_t> outer_used = std::exchange(used_, {});
+  const uint32_t outer_start = start_;
   bool ok = true;
   for (const ptx::Instruction& in : f.body) {
-    starts.push_back(static_cast<uint32_t>(code.instrs.size()));
+    start_ = starts.emplace_back(static_cast<uint32_t>(code.instrs.size()));
     current_ = &in;
     const auto index = static_cast<uint32_t>(&in - f.body.data());
     emit_probes(frame, index, false);
@@ -351,6 +353,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
       error(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
     ok = ok && lowered && sink_.list().size() == faults;
     emit_probes(frame, index, true);
+    end_uses();
     if (code.instrs.size() > kMaxInstructions)
       return error(in, "the kernel is larger than the engine holds (" + std::to_string(kMaxInstructions) +
                            " instructions with all calls inlined)");
@@ -367,7 +370,22 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   }
   frame_ = outer;
   current_ = outer_current;
+  used_ = outer_used;
+  start_ = outer_start;
   return ok;
+}
+
+uint32_t Lowering::used(uint32_t place) {
+  if (auto uses = code.uses.find(place); uses != code.uses.end()) {
+    uses->second.begin = std::min(uses->second.begin, start_);
+    used_.push_back(place);
+  }
+  return place;
+}
+
+void Lowering::end_uses() {
+  for (const uint32_t place : used_) code.uses[place].end = static_cast<uint32_t>(code.instrs.size());
+  used_.clear();
 }
 
 void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after) {
@@ -466,6 +484,7 @@ bool Lowering::lower_entry() {
   fixups_.insert(fixups_.end(), table_ends_.begin(), table_ends_.end());
   for (const Fixup& fix : fixups_) {
     const Instr* target = &code.instrs[fix.target];
+    code.targets.insert(fix.target);
     if (fix.entry)
       *fix.entry = target;
     else

@@ -133,12 +133,17 @@ class Lowering : public Emitter {
   void emit_probes(const Frame& frame, uint32_t instruction, bool after);
   void emit_stop(Frame& frame, const ptx::Instruction& in);
   void emit_early_uses(const Frame& frame, uint32_t instruction);
+  // Code::uses: the instruction that is being lowered names a register; its code is complete.
+  uint32_t used(uint32_t place);
+  void end_uses();
   std::shared_ptr<const ptx::Module> module_;
   base::Diagnostics& sink_;
   std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
+  std::vector<uint32_t> used_;                                     // by the instruction that is being lowered
+  uint32_t start_ = 0;                                             // of its code
   Frame* frame_ = nullptr;
   // By function, in the order in which they are lowered, and the frame that local memory is given from.
   std::vector<std::unique_ptr<Routine>> routines_;

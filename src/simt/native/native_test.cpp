@@ -1,0 +1,144 @@
+// Tests native code beside the handlers: random straight code on registers of every kind, with the numbers that tell rules apart
+// (zeros, subnormals, infinities, NaNs of both kinds), leaves the same bytes in the register file.
+#include "native/native.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <triton_runner/num/types.h>
+
+#include "native/rows.h"
+#include "state/exec.h"
+#include "test.h"
+
+using namespace triton_runner;
+using namespace triton_runner::simt;
+
+namespace {
+
+constexpr uint32_t kThreads = 96, kPlaces = 24;  // of each kind
+
+class Program {
+ public:
+  Program(uint32_t seed, size_t length) : random_(seed) {
+    code_.threads = kThreads;
+    for (const Element e : {Element::kWord, Element::kLong, Element::kPredicate})
+      for (uint32_t k = 0; k < kPlaces; ++k) add_place(e, k);
+    std::vector<std::pair<Handler, NativeRow>> rows(native_rows().begin(), native_rows().end());
+    for (size_t i = 0; i < length; ++i) {
+      const auto& [run, row] = rows[below(rows.size())];
+      Instr& in = code_.instrs.emplace_back();
+      in.run = run;
+      in.d = place(row.d, true);
+      in.a = place(row.a);
+      if (row.b != Element::kNone) in.b = place(row.b);
+      if (row.c != Element::kNone) in.c = place(row.c);
+    }
+    if (length > 2) code_.targets.insert(static_cast<uint32_t>(length / 2));
+    find_uses();
+    fill();
+  }
+
+  // The register file afterwards; of places that are local to runs, as it was before.
+  std::vector<std::byte> run(bool native, uint32_t first, uint32_t count) {
+    alignas(64) static std::byte file[1 << 18];
+    std::memcpy(file, file_.data(), file_.size());
+    if (native) compile_runs(code_);
+    Exec x;
+    x.regs = file;
+    x.first = first;
+    x.count = count;
+    x.pc = code_.instrs.data();
+    x.limit = x.pc + code_.instrs.size();
+    x.whole_runs = native;
+    while (x.pc < x.limit) {
+      const Instr& in = *x.pc++;
+      in.run(x, in);
+    }
+    std::vector<std::byte> after(file, file + file_.size());
+    for (const auto& [at, uses] : code_.uses)
+      std::copy_n(file_.begin() + at, bytes_[at] * kThreads, after.begin() + at);
+    return after;
+  }
+  bool is_compiled() const {
+    return std::any_of(code_.instrs.begin(), code_.instrs.end(), [](const Instr& in) { return in.native; });
+  }
+  Code& code() { return code_; }
+
+ private:
+  size_t below(size_t n) { return random_() % n; }
+
+  void add_place(Element e, uint32_t k) {
+    const uint32_t bytes = e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8;
+    const auto at = static_cast<uint32_t>(code_.register_bytes);
+    code_.register_bytes = (at + uint64_t{bytes} * kThreads + 63) / 64 * 64;
+    places_[e].push_back(at);
+    bytes_[at] = bytes;
+    if (k % 4 == 0) code_.constants.push_back({at, bytes, number(), 0, Constant::kBits});
+  }
+  uint32_t place(Element e, bool is_result = false) {
+    for (;;) {
+      const size_t k = below(kPlaces);
+      if (!is_result || k % 4 != 0) return places_[e][k];
+    }
+  }
+  // Every other place is one that only these instructions use.
+  void find_uses() {
+    for (const auto& [e, all] : places_)
+      for (size_t k = 1; k < kPlaces; k += 2) code_.uses[all[k]] = {~uint32_t{0}, 0};
+    for (uint32_t i = 0; i < code_.instrs.size(); ++i)
+      for (const uint32_t p : {code_.instrs[i].d, code_.instrs[i].a, code_.instrs[i].b, code_.instrs[i].c})
+        if (auto uses = code_.uses.find(p); uses != code_.uses.end())
+          uses->second = {std::min(uses->second.begin, i), i + 1};
+  }
+  uint64_t number() {
+    constexpr uint32_t kSpecial[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
+                                     0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff, 1,          0x80000003,
+                                     0x007fffff, 0x7fffffff, 0xffffffff, 31,         32,         63};
+    const auto half = [&] {
+      return below(2) ? kSpecial[below(std::size(kSpecial))] : static_cast<uint32_t>(random_());
+    };
+    return uint64_t{half()} << 32 | half();
+  }
+  void fill() {
+    file_.resize(code_.register_bytes);
+    for (const auto& [at, bytes] : bytes_) {
+      uint64_t value = number();
+      const bool is_uniform = std::any_of(code_.constants.begin(), code_.constants.end(),
+                                          [&](const Constant& c) { return c.offset == at; });
+      for (uint32_t t = 0; t < kThreads; ++t) {
+        if (!is_uniform) value = number();
+        const uint64_t element = bytes == 1 ? (value & 1 ? 0xff : 0) : value;
+        std::memcpy(file_.data() + at + bytes * t, &element, bytes);
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  Code code_;
+  std::map<Element, std::vector<uint32_t>> places_;
+  std::map<uint32_t, uint32_t> bytes_;
+  std::vector<std::byte> file_;
+};
+
+}  // namespace
+
+TEST(native_code_has_the_bits_of_handlers) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    Program program(seed, 1 + seed % 150);
+    const uint32_t first = seed % 3 * 32, count = kThreads - first;
+    const std::vector<std::byte> expected = program.run(false, first, count);
+    const bool same = program.run(true, first, count) == expected;
+    CHECK(same);
+    if (!same) return;
+    if (seed % 150 > 2) CHECK_EQ(program.is_compiled(), num::current_isa() == num::Isa::kAvx512);
+  }
+}
+
+TEST(native_code_is_for_whole_paths) {
+  Program program(7, 60);
+  const std::vector<std::byte> expected = program.run(false, 0, kThreads);
+  program.run(true, 0, kThreads);
+  CHECK(program.run(false, 0, kThreads) == expected);  // compiled, and run one by one
+}

@@ -1,0 +1,281 @@
+// Implements write_native().
+#include "native/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr int kLanes = 16;    // a turn
+constexpr int kVectors = 29;  // zmm0 to 28 hold values
+constexpr int kScratch = 29, kScratch2 = 30, kNan = 31;
+constexpr int kMasks = 7, kMaskScratch = 7;  // k1 to k6 hold values; k0 is no mask
+constexpr size_t kNever = ~size_t{0};
+
+struct Value {
+  uint32_t place;
+  Element element;
+  int reg[2] = {-1, -1};  // a long's lanes 0 to 7 and 8 to 15
+  bool is_stored = false;
+  bool any_nan = false;  // a NaN may be another than 0x7fffffff
+};
+
+class Writer {
+ public:
+  Writer(std::span<const Instr> run, const PlaceFacts& facts) : run_(run), facts_(facts) {
+    for (const Instr& in : run) rows_.push_back(native_row(in.run));
+  }
+
+  std::vector<uint8_t> write() {
+    for (const int b : {0x89, 0xf0}) a_.byte(static_cast<uint8_t>(b));  // mov eax, esi
+    a_.broadcast(kNan, 0x7fffffff);
+    const size_t turn = a_.bytes.size();
+    for (at_ = 0; at_ < run_.size(); ++at_) {
+      step(run_[at_], *rows_[at_]);
+      drop_dead();
+    }
+    for (Value& v : values_) keep(v);
+    for (const int b : {0x83, 0xc0, kLanes, 0x39, 0xd0, 0x0f, 0x82})  // add eax, 16; cmp eax, edx; jb turn
+      a_.byte(static_cast<uint8_t>(b));
+    a_.word(static_cast<uint32_t>(turn - (a_.bytes.size() + 4)));
+    for (const int b : {0xc5, 0xf8, 0x77, 0xc3}) a_.byte(static_cast<uint8_t>(b));  // vzeroupper; ret
+    return std::move(a_.bytes);
+  }
+
+ private:
+  static bool holds(std::span<const uint32_t> sorted, uint32_t place) {
+    return std::binary_search(sorted.begin(), sorted.end(), place);
+  }
+  bool is_local(uint32_t place) const { return holds(facts_.local, place); }
+
+  // The next instruction from `from` on that reads the place before one writes it.
+  size_t next_use(uint32_t place, size_t from) const {
+    for (size_t i = from; i < run_.size(); ++i) {
+      const NativeRow& row = *rows_[i];
+      const Instr& in = run_[i];
+      if ((row.a != Element::kNone && in.a == place) || (row.b != Element::kNone && in.b == place) ||
+          (row.c != Element::kNone && in.c == place))
+        return i;
+      if (in.d == place) return kNever;
+    }
+    return kNever;
+  }
+
+  static uint32_t bytes_of(Element e) { return e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8; }
+  static Home home(const Value& v, int half = 0) {
+    return {v.place + 64 * static_cast<uint32_t>(half), bytes_of(v.element)};
+  }
+  static int halves(Element e) { return e == Element::kLong ? 2 : 1; }
+
+  // Makes its NaNs those of the register file.
+  void settle(Value& v) {
+    if (!std::exchange(v.any_nan, false)) return;
+    a_.vector_imm(kComparePs, kMaskScratch, v.reg[0], v.reg[0], 3);
+    a_.vector(kMove, v.reg[0], 0, kNan, kMaskScratch);
+  }
+  void store(Value& v) {
+    settle(v);
+    if (v.element == Element::kPredicate) {
+      a_.vector(kBytesOfMask, kScratch, 0, v.reg[0], 0, Assembler::k128);
+      a_.vector(kStore, kScratch, home(v), Assembler::k128);
+    } else {
+      for (int h = 0; h < halves(v.element); ++h) a_.vector(kStore, v.reg[h], home(v, h));
+    }
+    v.is_stored = true;
+  }
+  void keep(Value& v) {
+    if (!v.is_stored && !is_local(v.place)) store(v);
+  }
+
+  bool& taken(Element e, int reg) { return (e == Element::kPredicate ? masks_ : vectors_)[reg]; }
+  void release(const Value& v) {
+    for (const int r : v.reg)
+      if (r >= 0) taken(v.element, r) = false;
+  }
+
+  // A register of the processor. Without one, the value that is needed last goes.
+  int take(Element e) {
+    const bool is_mask = e == Element::kPredicate;
+    for (;;) {
+      for (int r = is_mask ? 1 : 0; r < (is_mask ? kMasks : kVectors); ++r)
+        if (!taken(e, r)) {
+          taken(e, r) = true;
+          return r;
+        }
+      size_t furthest = 0;
+      auto victim = values_.end();
+      for (auto v = values_.begin(); v != values_.end(); ++v) {
+        if ((v->element == Element::kPredicate) != is_mask || is_operand(v->place)) continue;
+        const size_t use = next_use(v->place, at_);
+        if (victim == values_.end() || use > furthest) victim = v, furthest = use;
+      }
+      if (!victim->is_stored && (furthest != kNever || !is_local(victim->place))) store(*victim);
+      release(*victim);
+      values_.erase(victim);
+    }
+  }
+  bool is_operand(uint32_t place) const {
+    return std::find(operands_.begin(), operands_.end(), place) != operands_.end();
+  }
+
+  // The value of a place, loaded if it is not there.
+  Value load(uint32_t place, Element e, bool any_nan) {
+    auto v = std::find_if(values_.begin(), values_.end(), [&](const Value& v) { return v.place == place; });
+    if (v == values_.end()) {
+      Value loaded{place, e};
+      loaded.is_stored = true;
+      if (e == Element::kPredicate) {
+        loaded.reg[0] = take(e);
+        a_.vector(kLoad, kScratch, home(loaded), Assembler::k128);
+        a_.vector(kMaskOfBytes, loaded.reg[0], 0, kScratch, 0, Assembler::k128);
+      } else if (holds(facts_.uniform, place)) {
+        loaded.reg[0] = take(e);
+        a_.vector(e == Element::kLong ? kBroadcastWide : kBroadcast, loaded.reg[0], Home{place, 0});
+        if (e == Element::kLong) loaded.reg[1] = loaded.reg[0];
+      } else {
+        for (int h = 0; h < halves(e); ++h) {
+          loaded.reg[h] = take(e);
+          a_.vector(kLoad, loaded.reg[h], home(loaded, h));
+        }
+      }
+      values_.push_back(loaded);
+      return loaded;
+    }
+    if (!any_nan) settle(*v);
+    return *v;
+  }
+
+  void put(const Value& result) {
+    std::erase_if(values_, [&](const Value& v) {
+      if (v.place != result.place) return false;
+      release(v);
+      return true;
+    });
+    values_.push_back(result);
+  }
+
+  void drop_dead() {
+    std::erase_if(values_, [&](const Value& v) {
+      if (!is_operand(v.place) || (!v.is_stored && !is_local(v.place))) return false;
+      if (next_use(v.place, at_ + 1) != kNever) return false;
+      release(v);
+      return true;
+    });
+  }
+
+  void step(const Instr& in, const NativeRow& row) {
+    operands_ = {in.d, in.a, row.b == Element::kNone ? in.a : in.b, row.c == Element::kNone ? in.a : in.c};
+    Value a, b, c;
+    a = load(in.a, row.a, row.any_nan);
+    if (row.b != Element::kNone) b = load(in.b, row.b, row.any_nan);
+    if (row.c != Element::kNone) c = load(in.c, row.c, row.any_nan);
+    Value d{in.d, row.d};
+    const bool moves = row.form == Form::kMove || row.form == Form::kSwap;
+    d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && row.form != Form::kExtremumNan;
+    for (int h = 0; h < halves(row.d); ++h) d.reg[h] = take(row.d);
+    write(row, d, a, b, c);
+    put(d);
+  }
+
+  void half_of(int to, const Value& v, int half, VectorOp extend) {
+    int from = v.reg[0];
+    if (half) {
+      upper(to, from);
+      from = to;
+    }
+    a_.vector(extend, to, 0, from);
+  }
+  // ymm `to` = the upper half of `from`.
+  void upper(int to, int from) { a_.vector_imm(kUpperHalf, from, 0, to, 1); }
+
+  void write(const NativeRow& row, const Value& d, const Value& a, const Value& b, const Value& c) {
+    const int words = halves(row.d);
+    switch (row.form) {
+      case Form::kOp:
+        for (int h = 0; h < words; ++h)
+          row.b == Element::kNone ? a_.vector(row.op, d.reg[h], 0, a.reg[h])
+                                  : a_.vector(row.op, d.reg[h], a.reg[h], b.reg[h]);
+        return;
+      case Form::kFma:
+        a_.vector(kMove, d.reg[0], 0, a.reg[0]);
+        return a_.vector(kFma213Ps, d.reg[0], b.reg[0], c.reg[0]);
+      case Form::kMad:
+        a_.vector(kMulLow, kScratch, a.reg[0], b.reg[0]);
+        return a_.vector(kAdd, d.reg[0], kScratch, c.reg[0]);
+      case Form::kExtremum:
+        a_.vector_imm(kRangePs, d.reg[0], a.reg[0], b.reg[0], row.imm);
+        a_.vector_imm(kComparePs, kMaskScratch, a.reg[0], a.reg[0], 3);
+        a_.vector(kMove, d.reg[0], 0, b.reg[0], kMaskScratch);
+        a_.vector_imm(kComparePs, kMaskScratch, b.reg[0], b.reg[0], 3);
+        return a_.vector(kMove, d.reg[0], 0, a.reg[0], kMaskScratch);
+      case Form::kExtremumNan:
+        a_.vector_imm(kRangePs, d.reg[0], a.reg[0], b.reg[0], row.imm);
+        a_.vector_imm(kComparePs, kMaskScratch, a.reg[0], b.reg[0], 3);
+        return a_.vector(kMove, d.reg[0], 0, kNan, kMaskScratch);
+      case Form::kSign:
+        a_.broadcast(kScratch, row.imm ? 0x7fffffff : 0x80000000);
+        return a_.vector(row.op, d.reg[0], a.reg[0], kScratch);
+      case Form::kNot:
+        for (int h = 0; h < words; ++h) a_.vector_imm(kTernary, d.reg[h], a.reg[h], a.reg[h], 0x55);
+        return;
+      case Form::kShiftLong:
+        for (int h = 0; h < 2; ++h) {
+          half_of(kScratch, b, h, kExtendUnsigned);
+          a_.vector(row.op, d.reg[h], a.reg[h], kScratch);
+        }
+        return;
+      case Form::kWiden:
+        for (int h = 0; h < 2; ++h) half_of(d.reg[h], a, h, row.op);
+        return;
+      case Form::kNarrow:  // the upper half first: a mask keeps nothing of it
+        a_.vector(kTruncate, a.reg[0], 0, d.reg[0]);
+        a_.vector(kTruncate, a.reg[1], 0, kScratch);
+        return a_.vector_imm(kInsertUpper, d.reg[0], d.reg[0], kScratch, 1);
+      case Form::kMulWide:
+        for (int h = 0; h < 2; ++h) {
+          half_of(kScratch, a, h, kExtendUnsigned);
+          half_of(kScratch2, b, h, kExtendUnsigned);
+          a_.vector(row.op, d.reg[h], kScratch, kScratch2);
+          if (row.c != Element::kNone) a_.vector(kAddWide, d.reg[h], d.reg[h], c.reg[h]);
+        }
+        return;
+      case Form::kCompare:
+        a_.vector_imm(row.op, d.reg[0], a.reg[0], b.reg[0], row.imm);
+        if (row.a != Element::kLong) return;
+        a_.vector_imm(row.op, kMaskScratch, a.reg[1], b.reg[1], row.imm);
+        a_.shift_mask(true, kMaskScratch, kMaskScratch, 8);
+        return a_.mask(MaskOp::kOr, d.reg[0], d.reg[0], kMaskScratch);
+      case Form::kSelect:
+        a_.vector(row.op, d.reg[0], b.reg[0], a.reg[0], c.reg[0]);
+        if (row.d != Element::kLong) return;
+        a_.shift_mask(false, kMaskScratch, c.reg[0], 8);
+        return a_.vector(row.op, d.reg[1], b.reg[1], a.reg[1], kMaskScratch);
+      case Form::kMove:
+        if (row.d == Element::kPredicate) return a_.mask(MaskOp::kMove, d.reg[0], 0, a.reg[0]);
+        for (int h = 0; h < words; ++h) a_.vector(kMove, d.reg[h], 0, a.reg[h]);
+        return;
+      case Form::kSwap:  // vpshufd has no second operand
+        return a_.vector_imm(row.op, d.reg[0], row.op.wide ? a.reg[0] : 0, a.reg[0], row.imm);
+      case Form::kMasks:
+        return a_.mask(row.mask_op, d.reg[0], row.b == Element::kNone ? 0 : a.reg[0],
+                       row.b == Element::kNone ? a.reg[0] : b.reg[0]);
+    }
+  }
+  std::span<const Instr> run_;
+  std::vector<const NativeRow*> rows_;
+  PlaceFacts facts_;
+  Assembler a_;
+  size_t at_ = 0;
+  std::vector<uint32_t> operands_;
+  std::vector<Value> values_;
+  bool vectors_[32] = {}, masks_[8] = {};
+};
+
+}  // namespace
+
+std::vector<uint8_t> write_native(std::span<const Instr> run, const PlaceFacts& facts) {
+  return Writer(run, facts).write();
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,21 @@
+// Writer writes native code for one run: it keeps the values of registers in the processor's, and puts them into the register
+// file when they are needed there or when the processor's are used up.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "native/rows.h"
+
+namespace triton_runner::simt {
+
+// What native code has to know of a place in the register file besides the run: whether all lanes have one value, and whether
+// nothing outside of the run looks at it.
+struct PlaceFacts {
+  std::span<const uint32_t> uniform;  // sorted
+  std::span<const uint32_t> local;    // of the run, sorted
+};
+
+// The bytes of `void run(std::byte* registers, uint32_t first, uint32_t end)` for lanes [first, end), whole warps.
+std::vector<uint8_t> write_native(std::span<const Instr> run, const PlaceFacts& facts);
+
+}  // namespace triton_runner::simt
