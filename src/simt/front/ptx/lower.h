@@ -24,6 +24,7 @@ struct Program {
   std::shared_ptr<const ptx::Module> module;
   const ptx::Function* entry = nullptr;
   bool contract = true;  // as ptxas does, unless it gets -fmad=false
+  std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> variables{};  // as in LoadOptions
 };
 
 class Lowering : public Emitter {
@@ -117,6 +118,7 @@ class Lowering : public Emitter {
   std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
+  const std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> kept_;  // variables of the caller
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;
   const ptx::Instruction* current_ = nullptr;
