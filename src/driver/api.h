@@ -21,7 +21,7 @@ enum Error : int {
 #undef OTHER
 };
 
-constexpr int kDriverVersion = 13000;  // CUDA 13.0
+constexpr int kDriverVersion = 13050;  // CUDA 13.5
 
 enum MemoryType : unsigned { kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4 };
 

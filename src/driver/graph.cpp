@@ -7,6 +7,20 @@
 namespace triton_runner::driver {
 namespace {
 
+// The last reference destroys the object, outside of the lock, as its function is the program's.
+Error release_object(Handle handle, uint64_t count) {
+  UserObject* object = state().objects.find(handle);
+  if (!object) return kInvalidHandle;
+  if (count == 0 || count > object->references) return kInvalidValue;
+  object->references -= count;
+  if (object->references > 0) return kSuccess;
+  const UserObject gone = *object;
+  state().objects.remove(handle);
+  Outside outside;
+  gone.destroy(gone.data);
+  return kSuccess;
+}
+
 Graph* graph_of(Handle handle) { return state().graphs.find(handle); }
 Node* node_of(Handle handle) { return state().nodes.find(handle); }
 
@@ -29,6 +43,10 @@ std::shared_ptr<Graph> copied(const Graph& graph, std::map<Node*, Node*>* copies
   }
   for (const auto& node : out->nodes)
     for (Node*& before : node->after) before = (*copies)[before];
+  for (const auto& [object, count] : graph.objects) {
+    out->objects[object] = count;
+    state().objects.find(object)->references += count;
+  }
   return out;
 }
 
@@ -109,7 +127,92 @@ Error replace(Handle exec_handle, Handle node_handle, T work) {
 
 }  // namespace
 
+Graph::~Graph() {
+  for (const auto& [object, count] : objects) release_object(object, count);
+}
+
 namespace call {
+
+Error cuUserObjectCreate(Handle* out, void* data, HostFunction destroy, unsigned count, unsigned flags) {
+  if (!out || !destroy || count == 0 || flags != 1) return kInvalidValue;
+  *out = state().objects.add(std::make_shared<UserObject>(UserObject{data, destroy, count}));
+  return kSuccess;
+}
+Error cuUserObjectRetain(Handle handle, unsigned count) {
+  UserObject* object = state().objects.find(handle);
+  if (!object) return kInvalidHandle;
+  if (count == 0) return kInvalidValue;
+  object->references += count;
+  return kSuccess;
+}
+Error cuUserObjectRelease(Handle handle, unsigned count) { return release_object(handle, count); }
+Error cuGraphRetainUserObject(Handle handle, Handle object, unsigned count, unsigned flags) {
+  Graph* graph = graph_of(handle);
+  UserObject* found = state().objects.find(object);
+  if (!graph || !found) return kInvalidHandle;
+  if (count == 0 || flags > 1) return kInvalidValue;
+  constexpr unsigned kMove = 1;  // the caller's references become the graph's
+  if (!(flags & kMove)) found->references += count;
+  graph->objects[object] += count;
+  return kSuccess;
+}
+Error cuGraphReleaseUserObject(Handle handle, Handle object, unsigned count) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  auto it = graph->objects.find(object);
+  if (it == graph->objects.end() || count == 0 || count > it->second) return kInvalidValue;
+  it->second -= count;
+  if (it->second == 0) graph->objects.erase(it);
+  return release_object(object, count);
+}
+
+Error cuGraphGetId(Handle handle, unsigned* out) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = static_cast<unsigned>(graph->id);
+  return kSuccess;
+}
+Error cuGraphExecGetFlags(Handle handle, uint64_t* out) {
+  const GraphExec* exec = state().execs.find(handle);
+  if (!exec) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = exec->flags;
+  return kSuccess;
+}
+Error cuGraphExecGetId(Handle handle, unsigned* out) {
+  const GraphExec* exec = state().execs.find(handle);
+  if (!exec) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = static_cast<unsigned>(exec->id);
+  return kSuccess;
+}
+Error cuGraphNodeGetDependencies(Handle handle, Handle* out, size_t* count) {
+  const Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  std::vector<Handle> all;
+  for (const Node* before : node->after) all.push_back(before->handle);
+  return put_nodes(all, out, count);
+}
+Error cuGraphDestroyNode(Handle handle) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  Graph& graph = *node->graph;
+  for (const auto& other : graph.nodes) std::erase(other->after, node);
+  forget_captured(node);
+  state().nodes.remove(handle);
+  std::erase_if(graph.nodes, [&](const auto& one) { return one.get() == node; });
+  return kSuccess;
+}
+Error cuGraphKernelNodeSetParams_v2(Handle handle, const KernelParams* params) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  Launch launch;
+  if (const Error error = launch_of(params, &launch)) return error;
+  if (!std::holds_alternative<Launch>(node->work)) return kInvalidValue;
+  node->work = std::move(launch);
+  return kSuccess;
+}
 
 Error cuGraphCreate(Handle* out, unsigned flags) {
   if (!out || flags) return kInvalidValue;

@@ -1,8 +1,12 @@
 // Launches: a function's code for the block that is asked for, its parameters as the program gives them, and what its faults become.
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <triton_runner/artifact/occupancy.h>
@@ -67,12 +71,31 @@ std::vector<exec::Argument> arguments_of(const Launch& launch) {
   return out;
 }
 
+// A function's name as its language has it, without what numba-cuda adds: __main__::smooth.
+std::string readable(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (!text || status != 0) return name;
+  std::string out = text.get();
+  for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
+  return out.substr(0, out.find_first_of("(<"));
+}
+
+std::string with_readable_name(std::string text, const std::string& name) {
+  const std::string shown = readable(name);
+  for (size_t at = 0; shown != name && (at = text.find(name, at)) != std::string::npos; at += shown.size())
+    text.replace(at, name.size(), shown);
+  return text;
+}
+
 std::string axes(const std::array<uint32_t, 3>& n) {
   return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
 }
 
 std::string shown(const Launch& launch) {
-  std::string out = launch.function->name + " grid " + axes(launch.grid) + " block " + axes(launch.block);
+  std::string out =
+      readable(launch.function->name) + " grid " + axes(launch.grid) + " block " + axes(launch.block);
   if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) out += " cluster " + axes(launch.cluster);
   if (launch.shared_bytes) out += " shared " + std::to_string(launch.shared_bytes);
   out += " (";
@@ -109,10 +132,10 @@ Error error_of(exec::TrapKind kind) {
   }
 }
 
-Error failed(const exec::LaunchError& error) {
-  if (error.diagnostic) return refuse(kLaunchOutOfResources, error.str());
+Error failed(const exec::LaunchError& error, const std::string& name) {
+  if (error.diagnostic) return refuse(kLaunchOutOfResources, with_readable_name(error.str(), name));
   const exec::Trap& trap = *error.trap;
-  std::string text = error.str();
+  std::string text = with_readable_name(error.str(), name);
   if (const std::string was = state().blocks.freed(trap.address);
       trap.kind == exec::TrapKind::kOutOfBounds && !was.empty())
     text += "\nnote: the address lies in " + was + ", which was freed";
@@ -248,7 +271,7 @@ Error run_launch(Launch& launch) {
     std::snprintf(text, sizeof text, ": %.3f ms%s", time.count(), result ? ", and a fault" : "");
     say("launch " + std::to_string(number) + ": " + shown(launch) + text);
   }
-  return result ? failed(*result) : kSuccess;
+  return result ? failed(*result, launch.function->name) : kSuccess;
 }
 
 namespace call {

@@ -13,7 +13,7 @@
 namespace triton_runner::driver {
 namespace {
 
-constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
+constexpr int kMaxRegisters = 0, kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
 constexpr int kCubinInput = 0, kPtxInput = 1, kFatbinInput = 2;
 
 // The text from the first line on that is not .version, .target or .address_size.
@@ -30,6 +30,22 @@ std::string joined(const std::vector<std::pair<std::string, std::string>>& input
   std::string out;
   for (const auto& [name, text] : inputs) out += out.empty() ? text : "\n" + std::string(without_head(text));
   return out;
+}
+
+// The text with a limit of registers at each of its entries: `.entry name(...)` is followed by .maxnreg.
+std::string limited(const std::string& text, unsigned registers) {
+  std::string out;
+  size_t done = 0;
+  for (size_t at; (at = text.find(".entry ", done)) != std::string::npos;) {
+    const size_t body = text.find('{', at);
+    if (body == std::string::npos) break;
+    out.append(text, done, body - done);
+    const bool is_limited = text.substr(at, body - at).find(".maxnreg") != std::string::npos;
+    if (!is_limited) out += ".maxnreg " + std::to_string(registers) + "\n";
+    out += '{';
+    done = body + 1;
+  }
+  return out + text.substr(done);
 }
 
 Error add(Link& link, int type, std::string content, const char* name) {
@@ -105,7 +121,11 @@ Error cuLinkComplete(Handle handle, void** out, size_t* bytes) {
   link->result = joined(link->inputs);
   std::string log;
   std::vector<int> options;
-  for (const Link::Option& o : link->options) options.push_back(o.option);
+  for (const Link::Option& o : link->options) {
+    options.push_back(o.option);
+    const auto value = static_cast<unsigned>(reinterpret_cast<uintptr_t>(o.value));
+    if (o.option == kMaxRegisters && value > 0) link->result = limited(link->result, value);
+  }
   const auto parsed = ptx::parse(link->result, "<linked>");
   if (!parsed) log = parsed.error().str();
   const JitLogs logs = jit_logs(static_cast<unsigned>(options.size()), options.data(), link->values);

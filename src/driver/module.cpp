@@ -147,6 +147,8 @@ base::Status read_ptx(Module& module, std::string text) {
       if (v.space == ptx::Space::kShared) f->static_shared += static_cast<int64_t>(v.bytes);
       if (v.space == ptx::Space::kLocal) f->local_bytes += static_cast<int>(v.bytes);
     }
+    for (const ptx::Variable& v : module.ptx->variables())
+      if (v.space == ptx::Space::kConst) f->constant_bytes += static_cast<int>(v.bytes);
     f->cluster = entry->cluster;
     add_function(module, std::move(f));
   }

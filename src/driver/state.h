@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -119,10 +120,19 @@ struct Node {
   Handle handle = nullptr;
   Graph* graph = nullptr;
 };
+// Something of the program's that a graph keeps: destroyed with the last reference.
+struct UserObject {
+  void* data = nullptr;
+  HostFunction destroy = nullptr;
+  uint64_t references = 0;
+};
+
 struct Graph {
   std::vector<std::shared_ptr<Node>> nodes;
   Handle handle = nullptr;
   uint64_t id = 0;
+  std::map<Handle, uint64_t> objects;  // references to UserObjects
+  ~Graph();
   // In an order in which each comes after those that it waits for; false: there is a circle.
   bool ordered(std::vector<Node*>* out) const;
 };
@@ -207,10 +217,19 @@ class Handles {
     auto it = all_.find(handle);
     return it == all_.end() ? nullptr : it->second;
   }
-  bool remove(Handle handle) { return all_.erase(handle) > 0; }
+  // What is removed is destroyed when it is here no longer: its end may call the program.
+  bool remove(Handle handle) {
+    const std::shared_ptr<T> kept = shared(handle);
+    return all_.erase(handle) > 0;
+  }
   template <class Condition>
   void remove_all(Condition&& condition) {
-    std::erase_if(all_, [&](auto& entry) { return condition(*entry.second); });
+    std::vector<std::shared_ptr<T>> kept;
+    std::erase_if(all_, [&](auto& entry) {
+      if (!condition(*entry.second)) return false;
+      kept.push_back(std::move(entry.second));
+      return true;
+    });
   }
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
@@ -246,6 +265,7 @@ struct State {
   Handles<GraphExec> execs;
   Handles<Pool> pools;
   Handles<Link> links;
+  Handles<UserObject> objects;
 };
 // The process's. It is never destroyed: programs call from their own destructors, too.
 State& state();
@@ -268,6 +288,9 @@ class Outside {
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 };
+
+// Streams and events that stand at a captured node forget it.
+void forget_captured(Node* node);
 
 // Writes a line to stderr that begins with "triton-runner: ".
 void say(const std::string& text);

@@ -161,6 +161,13 @@ Error execute(Work& work) {
                     work);
 }
 
+void forget_captured(Node* node) {
+  State& s = state();
+  for (const auto& [handle, stream] : s.streams) std::erase(stream->last, node);
+  for (const auto& [handle, context] : s.contexts) std::erase(context->per_thread.last, node);
+  for (const auto& [handle, event] : s.events) std::erase(event->nodes, node);
+}
+
 Error submit(Handle handle, Work work) {
   Stream* stream = stream_of(handle);
   if (!stream) return kInvalidHandle;

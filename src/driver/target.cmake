@@ -4,3 +4,6 @@ set_target_properties(cuda PROPERTIES LINKER_LANGUAGE CXX PREFIX lib OUTPUT_NAME
 target_link_libraries(cuda PRIVATE device artifact simt)
 target_link_options(cuda PRIVATE -Wl,-soname,libcuda.so.1 -Wl,--gc-sections
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/driver/symbols.map)
+if(TRITON_RUNNER_PYTHON)
+  install(TARGETS cuda LIBRARY DESTINATION triton_runner/_cuda)
+endif()
