@@ -21,7 +21,7 @@ std::string setting(const char* name) {
   return value ? value : "";
 }
 
-// What the chip and its generation say of an attribute of the device; false: there is no such attribute.
+// Gives an attribute of the device, as the chip and its generation have it. False: there is no such attribute.
 bool attribute_of(const Chip& chip, int attribute, int* out) {
   const auto on_sm = artifact::occupancy(chip.target(), 32, 1, 0);
   const int warps = on_sm ? on_sm->most_warps : 64, blocks = on_sm ? on_sm->blocks : 32;
@@ -29,112 +29,14 @@ bool attribute_of(const Chip& chip, int attribute, int* out) {
   const int reserved = chip.capability >= 80 ? 1024 : 0;
   const bool is_hopper = chip.capability >= 90;
   const std::pair<int, int> rows[] = {
-      {1, 1024},        // threads of a block
-      {2, 1024},        // along x
-      {3, 1024},        // y
-      {4, 64},          // z
-      {5, 2147483647},  // blocks along x
-      {6, 65535},
-      {7, 65535},
-      {8, 48 << 10},  // shared memory of a block that does not opt in
-      {9, 64 << 10},  // constant memory
-      {10, 32},
-      {11, 2147483647},  // pitch
-      {12, 65536},       // registers of a block
-      {13, static_cast<int>(chip.clock / 1e3)},
-      {14, 512},  // alignment of textures
-      {15, 1},
-      {16, chip.sms},
-      {17, 0},
-      {18, 0},
-      {19, 1},  // maps host memory
-      {20, 0},
-      {21, 131072},
-      {22, 131072},
-      {23, 65536},
-      {24, 16384},
-      {25, 16384},
-      {26, 16384},
-      {30, 512},
-      {31, 1},
-      {32, 0},
-      {33, 1},  // PCI bus
-      {34, 0},
-      {35, 0},
-      {36, static_cast<int>(chip.bandwidth / (2.0 * 5120 / 8) /
-                            1e3)},  // kHz that give the bandwidth at that width
-      {37, 5120},
-      {38, static_cast<int>(chip.l2_bytes)},
-      {39, 32 * warps},
-      {40, 3},
-      {41, 1},  // unified addresses
-      {50, 0},
-      {51, 32},
-      {69, 268435456},
-      {75, chip.capability / 10},
-      {76, chip.capability % 10},
-      {78, 1},
-      {79, 1},
-      {80, 1},
-      {81, most_shared + reserved},
-      {82, 65536},
-      {83, 1},  // managed memory
-      {84, 0},
-      {85, 0},
-      {86, 0},
-      {87, 2},
-      {88, 0},  // memory that was not registered stays the host's
-      {89, 1},
-      {90, 1},
-      {91, 1},
-      {92, 1},
-      {93, 1},
-      {94, 1},
-      {95, 1},  // cooperative launches
-      {96, 0},
-      {97, most_shared},
-      {98, 0},
-      {99, 1},
-      {100, 0},
-      {101, 1},
-      {102, 0},  // cuMemCreate and its like
-      {103, 0},
-      {104, 0},
-      {105, 0},
-      {106, blocks},
-      {107, 0},
-      {108, 0},
-      {109, 0},
-      {110, 0},
-      {111, reserved},
-      {112, 0},
-      {113, 1},
-      {114, 0},
-      {115, 1},  // pools
-      {116, 0},
-      {117, 0},
-      {118, 0},
-      {119, 0},
-      {120, is_hopper},  // clusters
-      {121, 0},
-      {122, 1},
-      {123, 1},
-      {124, 0},
-      {125, 0},
-      {126, 1},
-      {127, is_hopper},  // tensor maps
-      {128, 0},
-      {129, 0},
-      {130, 0},
-      {131, -1},
-      {132, 0},
-      {133, 0},
-      {134, -1},
+#define ATTRIBUTE(number, value) {number, value},
+#include "attributes.def"
+#undef ATTRIBUTE
   };
   for (const auto& [number, value] : rows)
     if (number == attribute) return *out = value, true;
   constexpr int kLast = 161;  // of CUDA 13.5
-  *out = 0;                   // a limit of textures, or what this driver lacks
+  *out = 0;
   return attribute > 0 && attribute <= kLast;
 }
 

@@ -304,7 +304,7 @@ class Arguments {
   uint64_t below(uint64_t n) { return random_() % n; }
   char* buffer() { return buffers_[below(std::size(buffers_))].data(); }
 
-  // What a pointer to results holds now may be a handle or an address.
+  // Keeps what pointers to results hold now: it may be a handle or an address.
   void learn() {
     for (auto& buffer : buffers_) {
       Handle value;

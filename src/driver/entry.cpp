@@ -2,6 +2,9 @@
 //
 // Every call goes through enter(), which holds the lock, answers what a forked child, a process without cuInit or a thread
 // without a context may not do, and the fault of an earlier kernel; and no exception leaves it.
+#include <dlfcn.h>
+#include <execinfo.h>
+
 #include <cstring>
 #include <new>
 #include <set>
@@ -111,6 +114,19 @@ const Row kRows[] = {
 #undef MISSING
 };
 
+// Whether a library whose file has this name is among the callers: NVRTC asks for tables that it does without.
+bool is_asked_by(std::string_view library) {
+  void* frames[16];
+  const int count = backtrace(frames, 16);
+  for (int i = 0; i < count; ++i) {
+    Dl_info info{};
+    if (dladdr(frames[i], &info) && info.dli_fname &&
+        std::string_view(info.dli_fname).find(library) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 enum SymbolStatus : int { kFound = 0, kSymbolNotFound = 1, kVersionTooOld = 2 };
 
 }  // namespace
@@ -143,7 +159,7 @@ Error cuGetExportTable(const void** table, const Uuid*) {
   if (!table) return kInvalidValue;
   *table = nullptr;
   static bool was_said = false;
-  if (!std::exchange(was_said, true))
+  if (!is_asked_by("nvrtc") && !std::exchange(was_said, true))
     say("cuGetExportTable has no answer in this driver: it is NVIDIA's own door, by which the CUDA runtime "
         "calls (programs that link "
         "cudart, as torch's CUDA build). Programs of the driver API run here");

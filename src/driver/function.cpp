@@ -1,4 +1,4 @@
-// What programs ask about functions, and how many blocks of one an SM holds.
+// Answers what programs ask about functions, and how many blocks of one an SM holds.
 #include <algorithm>
 
 #include <triton_runner/artifact/occupancy.h>

@@ -65,7 +65,7 @@ struct Function {
   int64_t static_shared = 0;
   std::array<uint32_t, 3> cluster{};  // that the code demands
   std::map<int, int> settings;        // cuFuncSetAttribute
-  // What runs it, by block and cluster.
+  // Its code, lowered for a block and a cluster.
   std::map<std::array<uint32_t, 6>, std::unique_ptr<exec::Kernel>> kernels;
 };
 
@@ -109,7 +109,7 @@ struct Graph;
 struct RunGraph {
   std::shared_ptr<Graph> graph;
 };
-// What streams do, and nodes of graphs.
+// A step of a stream, or of a graph's node.
 using Work = std::variant<std::monostate, Launch, Copy3D, FillParams, Call, Callback, RecordEvent, WaitEvent,
                           ReleaseBlock, WriteValue, WaitValue, RunGraph>;
 
@@ -217,7 +217,7 @@ class Handles {
     auto it = all_.find(handle);
     return it == all_.end() ? nullptr : it->second;
   }
-  // What is removed is destroyed when it is here no longer: its end may call the program.
+  // Destroys the object when it is here no longer: its end may call the program.
   bool remove(Handle handle) {
     const std::shared_ptr<T> kept = shared(handle);
     return all_.erase(handle) > 0;

@@ -35,7 +35,7 @@ Error execute_write(const WriteValue& w) {
   return kSuccess;
 }
 
-// What it waits for has to be so already: everything before it was executed.
+// The value has to be there already: everything before the wait was executed.
 Error execute_wait(const WaitValue& w) {
   if (!state().blocks.find(w.address, w.bytes)) return kInvalidValue;
   uint64_t now = 0;

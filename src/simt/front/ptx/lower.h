@@ -119,7 +119,7 @@ class Lowering : public Emitter {
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
   const std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> kept_;  // variables of the caller
-  std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
+  std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;                   // by instruction
   Frame* frame_ = nullptr;
   const ptx::Instruction* current_ = nullptr;
   std::unordered_map<const ptx::Instruction*, Source*> sources_;
