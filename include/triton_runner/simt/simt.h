@@ -2,7 +2,10 @@
 // of them at once while they agree on the way, and under masks when they do not.
 #pragma once
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +26,10 @@ struct LoadOptions {
   // Bytes of dynamic shared memory of a launch that gives none (LaunchOptions::shared_bytes); the text does
   // not say it. -1: as much as the target has (max_shared_bytes), where the text declares any.
   int64_t shared_bytes = -1;
+
+  // Addresses, by name, of module variables (.global, .const) whose memory the caller keeps: kernels of one module share
+  // them. The kernel neither allocates nor initialises these. Null: each kernel has its own.
+  std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> variables;
 
   // Whether mul and add without .rn are contracted as ptxas does (ptx/contract.h). Off is its -fmad=false,
   // and what Triton's enable_fp_fusion=False asks for.
@@ -50,6 +57,10 @@ struct LoadOptions {
 // instruction that the engine does not execute (with its line).
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
                                                  std::string_view name = "", const LoadOptions& options = {});
+
+// The address of a function of the module as its kernels see it: for variables that LoadOptions::variables keeps and that
+// begin with one. 0: there is no such function.
+uint64_t function_address(const ptx::Module& module, std::string_view name);
 
 // Kernel `name` of a cubin (its only one where empty), from the bytes and from what `nvdisasm -c -hex` prints for them.
 // Level "cubin". Parameters, where the options name none: 128 bytes are a tensor descriptor, all others integers, in whose

@@ -106,7 +106,7 @@ def named_checks(text: str, level: str) -> str:
     return ",".join(dict.fromkeys(itertools.chain.from_iterable(names)))
 
 
-def _bits(check: str) -> int:
+def check_bits(check: str) -> int:
     """The checks as the bits of _core.Check."""
     return sum(CHECKS[c] for c in set(check.split(",")) if c) | CHECKS["oob"] & 1
 
@@ -137,7 +137,7 @@ class Settings:
         "What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, hints, overflow, hazard, "
         "view, separated by commas; or all.",
         form="|".join(("", *CHECKS)), advice=f"checks: {', '.join(CHECKS)}; or all", parts=True,
-        keyword=True, option=True, core=("checks", _bits),
+        keyword=True, option=True, core=("checks", check_bits),
     )  # fmt: skip
     oob: str = _row(
         "trap", "Out of bounds: stop there (trap), or report each place once and go on.",
@@ -232,7 +232,7 @@ class Settings:
     @property
     def checks(self) -> int:
         """The checks as the bits of _core.Check."""
-        return _bits(self.check)
+        return check_bits(self.check)
 
 
 ROWS: dict[str, Row] = {field.name: field.metadata["row"] for field in dataclasses.fields(Settings)}

@@ -90,8 +90,8 @@ base::Status ArgumentPlan::place_all(bool with_shapes) {
           ++entry.flags;
         entry.count = 1 + 4 * rank + entry.flags;
       }
-    } else if (bytes == exec::kTensorMapBytes) {
-      entry.form = Form::kMapBytes;
+    } else if (bytes > 8 && p.kind == ParamKind::kPointer) {
+      entry.form = Form::kBytes;
     } else if (p.kind == ParamKind::kFloat) {
       entry.form = Form::kFloat;
     }
@@ -240,10 +240,10 @@ base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args,
           break;
         }
         [[fallthrough]];
-      case Form::kMapBytes:
-        if (arg.bits == 0) return bad(i, "a null pointer in place of a tensor map");
+      case Form::kBytes:
+        if (arg.bits == 0) return bad(i, "a null pointer in place of the parameter's bytes");
         std::memcpy(out.bytes.data() + places_[entry.place].offset, reinterpret_cast<const void*>(arg.bits),
-                    exec::kTensorMapBytes);
+                    places_[entry.place].bytes);
         break;
       case Form::kPieces:
         done = put_pieces(out, entry, *arg.descriptor);

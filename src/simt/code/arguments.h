@@ -34,7 +34,8 @@ class ArgumentPlan {
   base::Result<PackedArguments> pack(std::span<const exec::Argument> args, int64_t blocks) const;
 
  private:
-  enum class Form : uint8_t { kWord, kFloat, kMap, kPieces, kMapBytes };
+  // kBytes: the argument is a pointer to the bytes that the parameter holds: a tensor map, a structure.
+  enum class Form : uint8_t { kWord, kFloat, kMap, kPieces, kBytes };
   struct Entry {
     Form form;
     size_t place;      // the text's parameter that it begins at

@@ -18,6 +18,7 @@ pytest.importorskip("triton")
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 WITHOUT = {
     "run": "prints what its program prints",
+    "cuda": "prints what its program prints",
     "opt": "prints the IR",
     "completion": "prints a file for a shell",
 }

@@ -37,7 +37,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
                                                  std::string_view name, const LoadOptions& options) {
   auto chosen = TRY(choose(*module, name));
   const ptx::Function& entry = *chosen;
-  const Program program{module, &entry, options.contract};
+  const Program program{module, &entry, options.contract, options.variables};
   Code code;
   code.kernel = std::string(entry.name);
   code.capability = module->compute_capability();

@@ -63,7 +63,8 @@ Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
       module_(program.module),
       sink_(sink),
       probes_(probes),
-      stopper_(stopper) {
+      stopper_(stopper),
+      kept_(program.variables) {
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
   activation_ = std::make_shared<Activation>();
 }
@@ -235,6 +236,11 @@ Instr& Lowering::emit(Handler run) {
 
 // Offsets of shared variables, memory of global ones, offsets of parameters.
 bool Lowering::lower_variables() {
+  auto kept_address = [&](std::string_view name) -> const uint64_t* {
+    if (!kept_) return nullptr;
+    auto it = kept_->find(name);
+    return it == kept_->end() ? nullptr : &it->second;
+  };
   auto each_variable = [&](auto&& f) {
     for (const ptx::Variable& v : module.variables()) f(v);
     for (const ptx::Function* fn : module.functions())
@@ -266,6 +272,11 @@ bool Lowering::lower_variables() {
   auto place_global = [&](const ptx::Variable& v) {
     if (v.space != ptx::Space::kGlobal && v.space != ptx::Space::kConst) return;
     if (v.is_extern || v.bytes == 0) return;
+    if (const uint64_t* kept = kept_address(v.name)) {
+      global_addresses_[v.name] = *kept;
+      code.globals.push_back({std::string(v.name), nullptr, *kept, v.bytes, v.space == ptx::Space::kGlobal});
+      return;
+    }
     auto bytes = std::make_unique<std::byte[]>(v.bytes + 256);
     auto start = reinterpret_cast<uintptr_t>(bytes.get());
     uint64_t at = aligned(start, std::max<uint64_t>(v.align, 16));
@@ -283,7 +294,7 @@ bool Lowering::lower_variables() {
     return std::nullopt;
   };
   each_variable([&](const ptx::Variable& v) {
-    if (!global_addresses_.contains(v.name)) return;
+    if (!global_addresses_.contains(v.name) || kept_address(v.name)) return;
     for (const auto& r : v.relocations) {
       const std::optional<uint64_t> address = address_of(r.symbol);
       if (!address) {
@@ -491,6 +502,12 @@ bool Lowering::lower_entry() {
       code.instrs[fix.instr].data = target;
   }
   return true;
+}
+
+uint64_t function_address(const ptx::Module& module, std::string_view name) {
+  for (const ptx::Function* fn : module.functions())
+    if (fn->name == name) return kFunctionWindow | function_index(module, *fn);
+  return 0;
 }
 
 }  // namespace triton_runner::simt

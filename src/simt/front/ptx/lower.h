@@ -24,6 +24,7 @@ struct Program {
   std::shared_ptr<const ptx::Module> module;
   const ptx::Function* entry = nullptr;
   bool contract = true;  // as ptxas does, unless it gets -fmad=false
+  std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> variables{};  // as in LoadOptions
 };
 
 struct Activation;
@@ -141,6 +142,7 @@ class Lowering : public Emitter {
   std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
+  const std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> kept_;  // variables of the caller
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   std::vector<uint32_t> used_;                                     // by the instruction that is being lowered
   uint32_t start_ = 0;                                             // of its code

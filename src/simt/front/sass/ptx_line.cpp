@@ -109,7 +109,7 @@ bool SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t
   for (uint32_t k : line.places) own.push_back(places[k]);
   const size_t first = code.instrs.size();
   base::Diagnostics faults;
-  const Program program{line.module, line.module->functions().front(), false};
+  const Program program{line.module, line.module->functions().front(), false, {}};
   if (!Lowering(code, program, faults).lower_body(std::move(own)))
     return error("'" + std::string(in_->spelling) + "' is the PTX '" + std::string(line.module->text()) +
                  "', which is not executed" +

@@ -1,0 +1,1 @@
+"""Runs any program of the CUDA driver API on the CPU."""

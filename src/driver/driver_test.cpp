@@ -1,0 +1,490 @@
+// Tests libcuda.so.1 through its symbols: a launch from end to end, streams, graphs, handles and pointers that are wrong; and every
+// function in random order with random arguments, after which the process and the driver still stand.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "calls.h"
+#include "test.h"
+
+using namespace triton_runner;
+using namespace triton_runner::driver;
+
+#define FUNCTION(name, suffix, since, needs, params) extern "C" int name##suffix params;
+#define STREAM(name, suffix, since, needs, variant, params) extern "C" int name##suffix params;
+#define MISSING(name) extern "C" int name();
+#include "functions.def"
+#undef FUNCTION
+#undef STREAM
+#undef MISSING
+
+namespace {
+
+// scale: x[i] *= 2 for i < n, and counts its threads in `counter`; last: writes the n-th element; shape: a structure by value.
+const char kText[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 counter = 5;
+.visible .entry scale(.param .u64 x, .param .u32 n)
+{
+ .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .f32 %f<3>;
+ ld.param.u64 %rd1,[x]; ld.param.u32 %r1,[n];
+ mov.u32 %r2,%ctaid.x; mov.u32 %r3,%ntid.x; mov.u32 %r4,%tid.x; mad.lo.s32 %r5,%r2,%r3,%r4;
+ setp.ge.s32 %p1,%r5,%r1; @%p1 ret;
+ mul.wide.s32 %rd2,%r5,4; add.s64 %rd3,%rd1,%rd2; ld.global.f32 %f1,[%rd3]; add.f32 %f2,%f1,%f1; st.global.f32 [%rd3],%f2;
+ atom.global.add.u32 %r6, [counter], 1;
+ ret;
+}
+.visible .entry shape(.param .align 4 .b8 s[12], .param .u64 out)
+{
+ .reg .b32 %r<4>; .reg .b64 %rd<3>;
+ ld.param.u64 %rd1,[out]; ld.param.u32 %r1,[s]; ld.param.u32 %r2,[s+8]; add.u32 %r3,%r1,%r2; st.global.u32 [%rd1],%r3;
+ ret;
+}
+)";
+
+struct Fixture {
+  Handle context = nullptr, module = nullptr, scale = nullptr, shape = nullptr;
+  Fixture() {
+    setenv("TRITON_RUNNER_CUDA_CHIP", "h100 90 132 1.98e9 3.35e12 52428800", 1);
+    CHECK_EQ(cuInit(0), 0);
+    CHECK_EQ(cuDevicePrimaryCtxRetain(&context, 0), 0);
+    CHECK_EQ(cuCtxSetCurrent(context), 0);
+    CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+    CHECK_EQ(cuModuleLoadData(&module, kText), 0);
+    CHECK_EQ(cuModuleGetFunction(&scale, module, "scale"), 0);
+    CHECK_EQ(cuModuleGetFunction(&shape, module, "shape"), 0);
+  }
+  ~Fixture() { cuDevicePrimaryCtxRelease_v2(0); }
+  Address floats(const std::vector<float>& values) {
+    Address out = 0;
+    CHECK_EQ(cuMemAlloc_v2(&out, values.size() * 4), 0);
+    CHECK_EQ(cuMemcpyHtoD_v2(out, values.data(), values.size() * 4), 0);
+    return out;
+  }
+  std::vector<float> read(Address from, size_t n) {
+    std::vector<float> out(n);
+    CHECK_EQ(cuMemcpyDtoH_v2(out.data(), from, n * 4), 0);
+    return out;
+  }
+  int launch(Address x, int n, Handle stream = nullptr, unsigned blocks = 1) {
+    void* params[] = {&x, &n};
+    return cuLaunchKernel(scale, blocks, 1, 1, 32, 1, 1, 0, stream, params, nullptr);
+  }
+};
+
+}  // namespace
+
+TEST(launch_copies_and_variables) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  CHECK_EQ(f.launch(x, 3), 0);
+  CHECK(f.read(x, 3) == std::vector<float>({2, 4, 6}));
+  Address counter = 0;
+  size_t bytes = 0;
+  uint32_t count = 0;
+  CHECK_EQ(cuModuleGetGlobal_v2(&counter, &bytes, f.module, "counter"), 0);
+  CHECK_EQ(cuMemcpyDtoH_v2(&count, counter, 4), 0);
+  CHECK_EQ(count, 8u);
+  const uint32_t values[] = {30, 7, 12};
+  void* params[] = {const_cast<uint32_t*>(values), const_cast<Address*>(&x)};
+  CHECK_EQ(cuLaunchKernel(f.shape, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), 0);
+  CHECK_EQ(cuMemcpyDtoH_v2(&count, x, 4), 0);
+  CHECK_EQ(count, 42u);
+  size_t offset = 0;
+  CHECK_EQ(cuFuncGetParamInfo(f.shape, 1, &offset, &bytes), 0);
+  CHECK_EQ(offset, size_t{16});
+  CHECK_EQ(cuFuncGetParamInfo(f.shape, 2, &offset, &bytes), 1);
+}
+
+TEST(fault_is_the_error_of_its_launch_and_of_all_that_follow) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  CHECK_EQ(f.launch(x, 4), 700);
+  CHECK_EQ(cuCtxSynchronize(), 700);
+  CHECK_EQ(f.launch(x, 3), 700);
+  CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  CHECK_EQ(cuCtxSynchronize(), 0);
+  CHECK_EQ(cuMemFree_v2(x), 1);  // it went with the context
+}
+
+TEST(freed_memory_is_out_of_bounds) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  CHECK_EQ(cuMemFree_v2(x), 0);
+  CHECK_EQ(cuMemFree_v2(x), 1);
+  CHECK_EQ(f.launch(x, 1), 700);
+}
+
+TEST(wrong_handles_sizes_and_pointers) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  const Handle wrong = reinterpret_cast<Handle>(0x1234);
+  void* params[] = {const_cast<Address*>(&x), nullptr};
+  CHECK_EQ(cuLaunchKernel(wrong, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), 400);
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), 1);
+  CHECK_EQ(cuLaunchKernel(f.scale, 0, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), 1);
+  int n = 3;
+  params[1] = &n;
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 1025, 1, 1, 0, nullptr, params, nullptr), 1);
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 1 << 20, nullptr, params, nullptr), 1);
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, wrong, params, nullptr), 400);
+  CHECK_EQ(cuStreamSynchronize(wrong), 400);
+  CHECK_EQ(cuModuleUnload(wrong), 400);
+  Handle none = nullptr;
+  CHECK_EQ(cuModuleGetFunction(&none, f.module, "none"), 500);
+  CHECK_EQ(cuModuleLoadData(&none, ".version 8.0\n.target sm_80\n.entry x("), 218);
+  CHECK_EQ(cuModuleLoadData(&none, "nothing"), 200);
+  std::vector<char> host(64);
+  CHECK_EQ(cuMemcpyHtoD_v2(x, host.data(), 13), 1);
+  CHECK_EQ(cuMemcpyDtoH_v2(host.data(), x + 8, 5), 1);
+  CHECK_EQ(cuMemcpyHtoD_v2(x, reinterpret_cast<void*>(16), 4), 1);  // memory of the host that is not there
+  CHECK_EQ(cuMemcpyHtoD_v2(x, nullptr, 4), 1);
+  CHECK_EQ(cuMemsetD32_v2(x + 2, 0, 1), 1);
+  Address far = 0;
+  CHECK_EQ(cuMemAlloc_v2(&far, size_t{1} << 50), 2);
+  CHECK_EQ(cuMemAlloc_v2(&far, 0), 1);
+  CHECK_EQ(cuMemAlloc_v2(nullptr, 4), 1);
+  CHECK_EQ(cuCtxSynchronize(), 0);
+}
+
+TEST(destroyed_handles_are_not_given_again) {
+  Fixture f;
+  Handle first = nullptr, second = nullptr;
+  CHECK_EQ(cuStreamCreate(&first, 0), 0);
+  CHECK_EQ(cuStreamDestroy_v2(first), 0);
+  CHECK_EQ(cuStreamCreate(&second, 0), 0);
+  CHECK(first != second);
+  CHECK_EQ(cuStreamSynchronize(first), 400);
+  CHECK_EQ(cuStreamDestroy_v2(first), 400);
+  CHECK_EQ(cuStreamDestroy_v2(second), 0);
+}
+
+TEST(boxes_are_copied_by_rows) {
+  Fixture f;
+  std::vector<float> values(12);
+  for (size_t i = 0; i < 12; ++i) values[i] = static_cast<float>(i);
+  Address to = 0;
+  size_t pitch = 0;
+  CHECK_EQ(cuMemAllocPitch_v2(&to, &pitch, 16, 3, 4), 0);
+  CHECK_EQ(pitch, size_t{512});
+  Copy2D copy{};
+  copy.from_type = kHostMemory, copy.from_host = values.data(), copy.from_pitch = 16;
+  copy.to_type = kDeviceMemory, copy.to_device = to, copy.to_pitch = pitch;
+  copy.width = 16, copy.height = 3;
+  CHECK_EQ(cuMemcpy2D_v2(&copy), 0);
+  CHECK(f.read(to + pitch, 4) == std::vector<float>({4, 5, 6, 7}));
+  copy.height = 4;
+  CHECK_EQ(cuMemcpy2D_v2(&copy), 1);
+  CHECK_EQ(cuMemsetD2D32_v2(to, pitch, 0, 2, 3), 0);
+  CHECK(f.read(to + 2 * pitch, 4) == std::vector<float>({0, 0, 10, 11}));
+}
+
+TEST(a_captured_graph_runs_when_it_is_launched) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  Handle stream = nullptr, graph = nullptr, exec = nullptr;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuStreamBeginCapture_v2(stream, 0), 0);
+  CHECK_EQ(f.launch(x, 3, stream), 0);
+  CHECK_EQ(f.launch(x, 2, stream), 0);
+  CHECK_EQ(cuStreamSynchronize(stream), 900);
+  CHECK_EQ(cuStreamEndCapture(stream, &graph), 0);
+  CHECK(f.read(x, 3) == std::vector<float>({1, 2, 3}));
+  CHECK_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+  CHECK_EQ(cuGraphDestroy(graph), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK(f.read(x, 3) == std::vector<float>({16, 32, 12}));
+  CHECK_EQ(cuGraphExecDestroy(exec), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 400);
+}
+
+TEST(a_circle_of_nodes_is_refused) {
+  Fixture f;
+  Handle graph = nullptr, a = nullptr, b = nullptr, exec = nullptr;
+  CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+  CHECK_EQ(cuGraphAddEmptyNode(&a, graph, nullptr, 0), 0);
+  CHECK_EQ(cuGraphAddEmptyNode(&b, graph, &a, 1), 0);
+  CHECK_EQ(cuGraphAddDependencies(graph, &b, &a, 1), 0);
+  CHECK_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), 1);
+  CHECK_EQ(cuGraphDestroy(graph), 0);
+}
+
+TEST(modules_are_linked_of_texts) {
+  Fixture f;
+  const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  std::string user =
+      head +
+      ".extern .func (.param .b32 r) twice(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
+      ".reg .b32 %r<3>; .reg .b64 %rd<2>;\n ld.param.u64 %rd1,[out]; mov.u32 %r1, 21;\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 "
+      "%r2,[b]; }\n"
+      " st.global.u32 [%rd1],%r2; ret;\n}\n";
+  std::string helper =
+      head +
+      ".visible .func (.param .b32 r) twice(.param .b32 v)\n{\n .reg .b32 %r<3>; ld.param.b32 %r1,[v];\n"
+      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n";
+  Handle link = nullptr, module = nullptr, k = nullptr;
+  CHECK_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);
+  CHECK_EQ(cuLinkAddData_v2(link, 1, user.data(), user.size() + 1, "user", 0, nullptr, nullptr), 0);
+  CHECK_EQ(cuLinkAddData_v2(link, 1, helper.data(), helper.size() + 1, "helper", 0, nullptr, nullptr), 0);
+  void* cubin = nullptr;
+  size_t bytes = 0;
+  CHECK_EQ(cuLinkComplete(link, &cubin, &bytes), 0);
+  CHECK_EQ(cuModuleLoadData(&module, cubin), 0);
+  CHECK_EQ(cuLinkDestroy(link), 0);
+  CHECK_EQ(cuModuleGetFunction(&k, module, "k"), 0);
+  Address out = f.floats({0});
+  void* params[] = {&out};
+  CHECK_EQ(cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), 0);
+  uint32_t result = 0;
+  CHECK_EQ(cuMemcpyDtoH_v2(&result, out, 4), 0);
+  CHECK_EQ(result, 42u);
+}
+
+TEST(symbols_are_found_by_version) {
+  Fixture f;
+  void* found = nullptr;
+  int status = -1;
+  CHECK_EQ(cuGetProcAddress_v2("cuMemAlloc", &found, 12000, 0, &status), 0);
+  CHECK(found == reinterpret_cast<void*>(&cuMemAlloc_v2));
+  CHECK_EQ(cuGetProcAddress_v2("cuCtxGetDevice", &found, 12000, 0, &status), 0);
+  CHECK(found == reinterpret_cast<void*>(&cuCtxGetDevice));
+  CHECK_EQ(cuGetProcAddress_v2("cuCtxGetDevice", &found, 13000, 0, &status), 0);
+  CHECK(found == reinterpret_cast<void*>(&cuCtxGetDevice_v2));
+  CHECK_EQ(cuGetProcAddress_v2("cuLibraryLoadData", &found, 11000, 0, &status), 500);
+  CHECK_EQ(status, 2);
+  CHECK_EQ(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status), 500);
+  CHECK_EQ(status, 1);
+  CHECK_EQ(cuGetProcAddress_v2("cuTexObjectCreate", &found, 13000, 0, &status), 0);
+  CHECK_EQ(reinterpret_cast<int (*)()>(found)(), 801);
+  Uuid id{};
+  const void* table = nullptr;
+  CHECK_EQ(cuGetExportTable(&table, &id), 801);
+}
+
+TEST(a_forked_child_is_not_initialized) {
+  Fixture f;
+  const pid_t child = fork();
+  if (child == 0) {
+    int n = 0;
+    _exit(cuDeviceGetCount(&n) == 3 && cuInit(0) == 3 ? 7 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK_EQ(WEXITSTATUS(status), 7);
+  int n = 0;
+  CHECK_EQ(cuDeviceGetCount(&n), 0);
+  CHECK_EQ(n, 1);
+}
+
+// --- all functions, in random order
+
+namespace {
+
+void do_nothing(void*) {}
+void answer_nothing(Handle, int, void*) {}
+size_t no_bytes(int) { return 0; }
+
+// Makes arguments: mostly such as earlier calls gave.
+class Arguments {
+ public:
+  explicit Arguments(uint64_t seed) : random_(seed) {
+    unmapped_ = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (auto& buffer : buffers_) buffer.resize(4096);
+  }
+  ~Arguments() { munmap(unmapped_, 4096); }
+
+  uint64_t below(uint64_t n) { return random_() % n; }
+  char* buffer() { return buffers_[below(std::size(buffers_))].data(); }
+
+  // Keeps what pointers to results hold now: it may be a handle or an address.
+  void learn() {
+    for (auto& buffer : buffers_) {
+      Handle value;
+      std::memcpy(&value, buffer.data(), sizeof value);
+      if (value) words_.push_back(value);
+      std::fill(buffer.begin(), buffer.end(), '\0');
+    }
+    if (words_.size() > 64) words_.erase(words_.begin(), words_.begin() + 16);
+  }
+
+  uint64_t number() {
+    const uint64_t choices[] = {0,   1,    2,    4,     8,        32,           64,
+                                100, 1000, 4096, 12000, 1u << 20, ~uint64_t{0}, uint64_t{1} << 40};
+    return below(4) ? below(5) : choices[below(std::size(choices))];
+  }
+  Handle word() {
+    if (words_.empty() || below(5) == 0) return reinterpret_cast<Handle>(below(2) ? below(4) : 0x1230);
+    return words_[below(words_.size())];
+  }
+
+  template <class T>
+  T make() {
+    if constexpr (std::is_same_v<T, const char*>) {
+      const char* names[] = {"scale", "counter", "cuMemAlloc", "", "/nowhere", "0000:01:00.0"};
+      return below(8) ? names[below(std::size(names))] : nullptr;
+    } else if constexpr (std::is_same_v<T, HostFunction>) {
+      return below(8) ? do_nothing : nullptr;
+    } else if constexpr (std::is_same_v<T, StreamCallback>) {
+      return below(8) ? answer_nothing : nullptr;
+    } else if constexpr (std::is_same_v<T, size_t (*)(int)>) {
+      return below(2) ? no_bytes : nullptr;
+    } else if constexpr (std::is_same_v<T, Handle>) {
+      return word();  // also a pointer to memory, which functions read or write: these are left out
+    } else if constexpr (std::is_same_v<T, Address>) {
+      return reinterpret_cast<Address>(word()) + (below(4) ? 0 : number());
+    } else if constexpr (std::is_same_v<T, Location>) {
+      return Location{static_cast<int>(below(4)), static_cast<int>(below(2))};
+    } else if constexpr (std::is_pointer_v<T>) {
+      if (below(10) == 0) return nullptr;
+      char* at = buffer();
+      fill(static_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(nullptr), at);
+      return reinterpret_cast<T>(at);
+    } else {
+      return static_cast<T>(number());
+    }
+  }
+
+ private:
+  template <class T>
+  void fill(T*, char* at) {
+    if constexpr (std::is_same_v<
+                      T, Handle>) {  // handles, pointers to parameters: each points to memory, or is a handle
+      auto* to = reinterpret_cast<Handle*>(at);
+      const bool are_handles = below(2);
+      for (int i = 0; i < 16; ++i)
+        to[i] = are_handles ? word() : static_cast<Handle>(buffers_[0].data() + 1024);
+    } else if constexpr (std::is_same_v<T, Copy2D>) {
+      Copy2D c{};
+      c.from_type = static_cast<unsigned>(below(6)), c.to_type = static_cast<unsigned>(below(6));
+      c.from_host = below(4) ? buffer() : unmapped_,
+      c.to_host = below(4) ? static_cast<void*>(buffer()) : unmapped_;
+      c.from_device = make<Address>(), c.to_device = make<Address>(), c.from_pitch = number(),
+      c.to_pitch = number();
+      c.width = small(), c.height = small();
+      std::memcpy(at, &c, sizeof c);
+    } else if constexpr (std::is_same_v<T, Copy3D>) {
+      Copy3D c{};
+      c.from_type = static_cast<unsigned>(below(6)), c.to_type = static_cast<unsigned>(below(6));
+      c.from_host = below(4) ? buffer() : unmapped_,
+      c.to_host = below(4) ? static_cast<void*>(buffer()) : unmapped_;
+      c.from_device = make<Address>(), c.to_device = make<Address>(), c.from_pitch = small(),
+      c.to_pitch = small();
+      c.width = small(), c.height = small(), c.depth = small();
+      std::memcpy(at, &c, sizeof c);
+    } else if constexpr (std::is_same_v<T, LaunchConfig>) {
+      LaunchConfig c{1, 1, 1, 32, 1, 1, 0, word(), nullptr, static_cast<unsigned>(below(2))};
+      std::memcpy(at, &c, sizeof c);
+    } else if constexpr (std::is_same_v<T, KernelParams>) {
+      KernelParams p{word(), 1, 1, 1, 32, 1, 1, 0, make<void**>(), nullptr, nullptr, nullptr};
+      std::memcpy(at, &p, sizeof p);
+    } else if constexpr (std::is_same_v<T, size_t>) {  // how many places an array has
+      const size_t n = below(64);
+      std::memcpy(at, &n, sizeof n);
+    } else if constexpr (std::is_same_v<T, HostParams>) {
+      HostParams p{do_nothing, nullptr};
+      std::memcpy(at, &p, sizeof p);
+    } else {
+      for (int i = 0; i < 256; ++i) at[i] = below(4) ? '\0' : static_cast<char>(below(9));
+    }
+  }
+  size_t small() { return below(8) ? below(5) : below(300); }
+
+  std::mt19937_64 random_;
+  std::vector<Handle> words_;
+  std::vector<char> buffers_[6];
+  void* unmapped_;
+};
+
+template <class... Args>
+void call_randomly(int (*function)(Args...), Arguments& arguments) {
+  function(arguments.make<Args>()...);
+}
+
+using Caller = void (*)(Arguments&);
+struct Row {
+  std::string_view name;
+  Caller caller;
+};
+const Row kAll[] = {
+#define FUNCTION(name, suffix, since, needs, params) \
+  {#name, [](Arguments& a) { call_randomly(&name##suffix, a); }},
+#define STREAM(name, suffix, since, needs, variant, params) FUNCTION(name, suffix, since, needs, params)
+#define MISSING(name)
+#include "functions.def"
+#undef FUNCTION
+#undef STREAM
+#undef MISSING
+};
+
+// These read or write what a void* points to, for which a random word does not do, as it would not with NVIDIA's.
+bool takes_memory(std::string_view name) {
+  for (const char* one : {"cuModuleLoadData",
+                          "cuModuleLoadDataEx",
+                          "cuModuleLoadFatBinary",
+                          "cuLibraryLoadData",
+                          "cuLinkAddData",
+                          "cuPointerGetAttribute",
+                          "cuPointerGetAttributes",
+                          "cuPointerSetAttribute",
+                          "cuMemRangeGetAttribute",
+                          "cuMemPoolSetAttribute",
+                          "cuMemPoolGetAttribute",
+                          "cuStreamGetAttribute",
+                          "cuStreamSetAttribute",
+                          "cuTensorMapEncodeTiled",
+                          "cuTensorMapEncodeIm2col",
+                          "cuTensorMapReplaceAddress",
+                          "cuGraphInstantiateWithParams",
+                          "cuGraphExecUpdate",
+                          "cuLinkCreate",
+                          "cuLinkComplete"})
+    if (name == one) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST(random_calls_are_answered) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    std::fflush(nullptr);
+    const pid_t child = fork();  // forgets what other tests left; the child has a driver of its own
+    if (child == 0) {
+      new (&state()) State;
+      if (!std::getenv("FUZZ_SAYS")) freopen("/dev/null", "w", stderr);
+      Fixture f;
+      Arguments arguments(seed);
+      for (int i = 0; i < 1500; ++i) {
+        const Row& row = kAll[arguments.below(std::size(kAll))];
+        if (takes_memory(row.name) || row.name == "cuMemHostRegister") continue;
+        if (std::getenv("FUZZ_SAYS")) std::fprintf(stderr, "%s\n", std::string(row.name).c_str());
+        row.caller(arguments);
+        arguments.learn();
+      }
+      // The driver still launches, in a context of its own.
+      Handle context = nullptr;
+      cuCtxCreate_v2(&context, 0, 0);
+      Handle module = nullptr, scale = nullptr;
+      cuModuleLoadData(&module, kText);
+      cuModuleGetFunction(&scale, module, "scale");
+      Address x = f.floats({1, 2, 3});
+      int n = 3;
+      void* params[] = {&x, &n};
+      const bool is_right =
+          cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr) == 0 && f.read(x, 3)[2] == 6;
+      _exit(is_right ? 7 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+      unit::record_failure(__FILE__, __LINE__,
+                           "seed " + std::to_string(seed) + ": status " + std::to_string(status));
+  }
+}

@@ -1,0 +1,424 @@
+// Graphs: nodes of work and what each comes after, made by calls or by a capture, copied when they are instantiated.
+#include <algorithm>
+#include <utility>
+
+#include "calls.h"
+
+namespace triton_runner::driver {
+namespace {
+
+// The last reference destroys the object, outside of the lock, as its function is the program's.
+Error release_object(Handle handle, uint64_t count) {
+  UserObject* object = state().objects.find(handle);
+  if (!object) return kInvalidHandle;
+  if (count == 0 || count > object->references) return kInvalidValue;
+  object->references -= count;
+  if (object->references > 0) return kSuccess;
+  const UserObject gone = *object;
+  state().objects.remove(handle);
+  Outside outside;
+  gone.destroy(gone.data);
+  return kSuccess;
+}
+
+Graph* graph_of(Handle handle) { return state().graphs.find(handle); }
+Node* node_of(Handle handle) { return state().nodes.find(handle); }
+
+void forget_nodes(Graph& graph) {
+  for (const auto& node : graph.nodes) state().nodes.remove(node->handle);
+}
+
+std::shared_ptr<Graph> copied(const Graph& graph, std::map<Node*, Node*>* copies) {
+  auto out = std::make_shared<Graph>();
+  for (const auto& node : graph.nodes) {
+    auto twin = std::make_shared<Node>(*node);
+    twin->graph = out.get(), twin->handle = nullptr;
+    if (auto* child = std::get_if<RunGraph>(&twin->work)) {
+      std::map<Node*, Node*> inner;
+      child->graph = copied(*child->graph, &inner);
+      copies->insert(inner.begin(), inner.end());
+    }
+    (*copies)[node.get()] = twin.get();
+    out->nodes.push_back(std::move(twin));
+  }
+  for (const auto& node : out->nodes)
+    for (Node*& before : node->after) before = (*copies)[before];
+  for (const auto& [object, count] : graph.objects) {
+    out->objects[object] = count;
+    state().objects.find(object)->references += count;
+  }
+  return out;
+}
+
+Error add(Handle* out, Handle handle, const Handle* after, size_t count, Work work) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out || (count && !after)) return kInvalidValue;
+  auto node = std::make_shared<Node>();
+  for (size_t i = 0; i < count; ++i) {
+    Node* before = node_of(after[i]);
+    if (!before || before->graph != graph) return kInvalidValue;
+    node->after.push_back(before);
+  }
+  node->work = std::move(work), node->graph = graph;
+  *out = node->handle = state().nodes.add(node);
+  graph->nodes.push_back(std::move(node));
+  return kSuccess;
+}
+
+Error launch_of(const KernelParams* p, Launch* out) {
+  if (!p) return kInvalidValue;
+  const LaunchConfig config{p->grid_x,  p->grid_y,       p->grid_z, p->block_x, p->block_y,
+                            p->block_z, p->shared_bytes, nullptr,   nullptr,    0};
+  return make_launch(p->function ? p->function : p->kernel, config, p->params, p->extra, out);
+}
+
+// The numbers by which cuGraphNodeGetType tells nodes apart.
+int type_of(const Work& work) {
+  constexpr int kKernel = 0, kMemcpy = 1, kMemset = 2, kHost = 3, kChild = 4, kEmpty = 5, kWait = 6,
+                kRecord = 7, kFree = 11, kBatch = 12;
+  if (std::holds_alternative<Launch>(work)) return kKernel;
+  if (std::holds_alternative<Copy3D>(work)) return kMemcpy;
+  if (std::holds_alternative<FillParams>(work)) return kMemset;
+  if (std::holds_alternative<Call>(work) || std::holds_alternative<Callback>(work)) return kHost;
+  if (std::holds_alternative<RunGraph>(work)) return kChild;
+  if (std::holds_alternative<WaitEvent>(work)) return kWait;
+  if (std::holds_alternative<RecordEvent>(work)) return kRecord;
+  if (std::holds_alternative<ReleaseBlock>(work)) return kFree;
+  return std::holds_alternative<std::monostate>(work) ? kEmpty : kBatch;
+}
+
+// Fills an array of at most *count handles; without one it says how many there are.
+Error put_nodes(const std::vector<Handle>& all, Handle* out, size_t* count) {
+  if (!count) return kInvalidValue;
+  if (out) {
+    for (size_t i = 0; i < *count; ++i) out[i] = i < all.size() ? all[i] : nullptr;
+    *count = std::min(*count, all.size());
+  } else {
+    *count = all.size();
+  }
+  return kSuccess;
+}
+
+Error instantiate(Handle* out, Handle handle, uint64_t flags) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out || flags > 15) return kInvalidValue;
+  std::vector<Node*> order;
+  if (!graph->ordered(&order)) return kInvalidValue;
+  auto exec = std::make_shared<GraphExec>();
+  exec->graph = copied(*graph, &exec->copies);
+  exec->flags = flags, exec->id = ++state().ids;
+  *out = state().execs.add(std::move(exec));
+  return kSuccess;
+}
+
+// The work of a node in an instantiated graph, if it is of the kind.
+template <class T>
+Error replace(Handle exec_handle, Handle node_handle, T work) {
+  GraphExec* exec = state().execs.find(exec_handle);
+  Node* node = node_of(node_handle);
+  if (!exec || !node) return kInvalidHandle;
+  auto it = exec->copies.find(node);
+  if (it == exec->copies.end() || !std::holds_alternative<T>(it->second->work)) return kInvalidValue;
+  it->second->work = std::move(work);
+  return kSuccess;
+}
+
+}  // namespace
+
+Graph::~Graph() {
+  for (const auto& [object, count] : objects) release_object(object, count);
+}
+
+namespace call {
+
+Error cuUserObjectCreate(Handle* out, void* data, HostFunction destroy, unsigned count, unsigned flags) {
+  if (!out || !destroy || count == 0 || flags != 1) return kInvalidValue;
+  *out = state().objects.add(std::make_shared<UserObject>(UserObject{data, destroy, count}));
+  return kSuccess;
+}
+Error cuUserObjectRetain(Handle handle, unsigned count) {
+  UserObject* object = state().objects.find(handle);
+  if (!object) return kInvalidHandle;
+  if (count == 0) return kInvalidValue;
+  object->references += count;
+  return kSuccess;
+}
+Error cuUserObjectRelease(Handle handle, unsigned count) { return release_object(handle, count); }
+Error cuGraphRetainUserObject(Handle handle, Handle object, unsigned count, unsigned flags) {
+  Graph* graph = graph_of(handle);
+  UserObject* found = state().objects.find(object);
+  if (!graph || !found) return kInvalidHandle;
+  if (count == 0 || flags > 1) return kInvalidValue;
+  constexpr unsigned kMove = 1;  // the caller's references become the graph's
+  if (!(flags & kMove)) found->references += count;
+  graph->objects[object] += count;
+  return kSuccess;
+}
+Error cuGraphReleaseUserObject(Handle handle, Handle object, unsigned count) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  auto it = graph->objects.find(object);
+  if (it == graph->objects.end() || count == 0 || count > it->second) return kInvalidValue;
+  it->second -= count;
+  if (it->second == 0) graph->objects.erase(it);
+  return release_object(object, count);
+}
+
+Error cuGraphGetId(Handle handle, unsigned* out) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = static_cast<unsigned>(graph->id);
+  return kSuccess;
+}
+Error cuGraphExecGetFlags(Handle handle, uint64_t* out) {
+  const GraphExec* exec = state().execs.find(handle);
+  if (!exec) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = exec->flags;
+  return kSuccess;
+}
+Error cuGraphExecGetId(Handle handle, unsigned* out) {
+  const GraphExec* exec = state().execs.find(handle);
+  if (!exec) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = static_cast<unsigned>(exec->id);
+  return kSuccess;
+}
+Error cuGraphNodeGetDependencies(Handle handle, Handle* out, size_t* count) {
+  const Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  std::vector<Handle> all;
+  for (const Node* before : node->after) all.push_back(before->handle);
+  return put_nodes(all, out, count);
+}
+Error cuGraphDestroyNode(Handle handle) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  Graph& graph = *node->graph;
+  for (const auto& other : graph.nodes) std::erase(other->after, node);
+  forget_captured(node);
+  state().nodes.remove(handle);
+  std::erase_if(graph.nodes, [&](const auto& one) { return one.get() == node; });
+  return kSuccess;
+}
+Error cuGraphKernelNodeSetParams_v2(Handle handle, const KernelParams* params) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  Launch launch;
+  if (const Error error = launch_of(params, &launch)) return error;
+  if (!std::holds_alternative<Launch>(node->work)) return kInvalidValue;
+  node->work = std::move(launch);
+  return kSuccess;
+}
+
+Error cuGraphCreate(Handle* out, unsigned flags) {
+  if (!out || flags) return kInvalidValue;
+  auto graph = std::make_shared<Graph>();
+  graph->id = ++state().ids;
+  Graph& g = *graph;
+  *out = g.handle = state().graphs.add(std::move(graph));
+  return kSuccess;
+}
+Error cuGraphDestroy(Handle handle) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  forget_nodes(*graph);
+  state().graphs.remove(handle);
+  return kSuccess;
+}
+Error cuGraphClone(Handle* out, Handle handle) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  std::map<Node*, Node*> copies;
+  std::shared_ptr<Graph> twin = copied(*graph, &copies);
+  for (const auto& node : twin->nodes) node->handle = state().nodes.add(node);
+  Graph& g = *twin;
+  g.id = ++state().ids;
+  *out = g.handle = state().graphs.add(std::move(twin));
+  return kSuccess;
+}
+
+Error cuGraphAddKernelNode_v2(Handle* out, Handle graph, const Handle* after, size_t count,
+                              const KernelParams* params) {
+  Launch launch;
+  if (const Error error = launch_of(params, &launch)) return error;
+  return add(out, graph, after, count, std::move(launch));
+}
+Error cuGraphAddMemcpyNode(Handle* out, Handle graph, const Handle* after, size_t count, const Copy3D* copy,
+                           Handle) {
+  if (!copy) return kInvalidValue;
+  if (const Error error = check_copy(*copy)) return error;
+  return add(out, graph, after, count, *copy);
+}
+Error cuGraphAddMemsetNode(Handle* out, Handle graph, const Handle* after, size_t count,
+                           const FillParams* fill, Handle) {
+  if (!fill) return kInvalidValue;
+  if (const Error error = check_fill(*fill)) return error;
+  return add(out, graph, after, count, *fill);
+}
+Error cuGraphAddHostNode(Handle* out, Handle graph, const Handle* after, size_t count,
+                         const HostParams* host) {
+  if (!host || !host->function) return kInvalidValue;
+  return add(out, graph, after, count, Call{host->function, host->data});
+}
+Error cuGraphAddEmptyNode(Handle* out, Handle graph, const Handle* after, size_t count) {
+  return add(out, graph, after, count, std::monostate{});
+}
+Error cuGraphAddChildGraphNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle child) {
+  const Graph* inner = graph_of(child);
+  if (!inner || child == graph) return kInvalidValue;
+  std::map<Node*, Node*> copies;
+  return add(out, graph, after, count, RunGraph{copied(*inner, &copies)});
+}
+Error cuGraphAddEventRecordNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle event) {
+  return state().events.find(event) ? add(out, graph, after, count, RecordEvent{event}) : kInvalidHandle;
+}
+Error cuGraphAddEventWaitNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle event) {
+  return state().events.find(event) ? add(out, graph, after, count, WaitEvent{event}) : kInvalidHandle;
+}
+
+Error cuGraphAddDependencies(Handle handle, const Handle* from, const Handle* to, size_t count) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (count && (!from || !to)) return kInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    Node *a = node_of(from[i]), *b = node_of(to[i]);
+    if (!a || !b || a->graph != graph || b->graph != graph || a == b) return kInvalidValue;
+    if (std::ranges::find(b->after, a) != b->after.end()) return kInvalidValue;
+    b->after.push_back(a);
+  }
+  return kSuccess;
+}
+Error cuGraphAddDependencies_v2(Handle graph, const Handle* from, const Handle* to, const void*,
+                                size_t count) {
+  return cuGraphAddDependencies(graph, from, to, count);
+}
+
+Error cuGraphGetNodes(Handle handle, Handle* out, size_t* count) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  std::vector<Handle> all;
+  for (const auto& node : graph->nodes) all.push_back(node->handle);
+  return put_nodes(all, out, count);
+}
+Error cuGraphGetRootNodes(Handle handle, Handle* out, size_t* count) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  std::vector<Handle> all;
+  for (const auto& node : graph->nodes)
+    if (node->after.empty()) all.push_back(node->handle);
+  return put_nodes(all, out, count);
+}
+Error cuGraphGetEdges(Handle handle, Handle* from, Handle* to, size_t* count) {
+  const Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!count || !from != !to) return kInvalidValue;
+  std::vector<Handle> begins, ends;
+  for (const auto& node : graph->nodes)
+    for (const Node* before : node->after) begins.push_back(before->handle), ends.push_back(node->handle);
+  size_t again = *count;
+  put_nodes(begins, from, &again);
+  return put_nodes(ends, to, count);
+}
+Error cuGraphNodeGetType(Handle handle, int* out) {
+  const Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = type_of(node->work);
+  return kSuccess;
+}
+
+Error cuGraphNodeSetEnabled(Handle exec_handle, Handle handle, unsigned is_enabled) {
+  GraphExec* exec = state().execs.find(exec_handle);
+  if (!exec || !node_of(handle)) return kInvalidHandle;
+  auto it = exec->copies.find(node_of(handle));
+  if (it == exec->copies.end()) return kInvalidValue;
+  it->second->is_enabled = is_enabled != 0;
+  return kSuccess;
+}
+Error cuGraphNodeGetEnabled(Handle exec_handle, Handle handle, unsigned* out) {
+  GraphExec* exec = state().execs.find(exec_handle);
+  if (!exec || !node_of(handle)) return kInvalidHandle;
+  auto it = exec->copies.find(node_of(handle));
+  if (!out || it == exec->copies.end()) return kInvalidValue;
+  *out = it->second->is_enabled;
+  return kSuccess;
+}
+
+Error cuGraphExecKernelNodeSetParams_v2(Handle exec, Handle node, const KernelParams* params) {
+  Launch launch;
+  if (const Error error = launch_of(params, &launch)) return error;
+  return replace(exec, node, std::move(launch));
+}
+Error cuGraphExecMemcpyNodeSetParams(Handle exec, Handle node, const Copy3D* copy, Handle) {
+  if (!copy) return kInvalidValue;
+  if (const Error error = check_copy(*copy)) return error;
+  return replace(exec, node, *copy);
+}
+Error cuGraphExecMemsetNodeSetParams(Handle exec, Handle node, const FillParams* fill, Handle) {
+  if (!fill) return kInvalidValue;
+  if (const Error error = check_fill(*fill)) return error;
+  return replace(exec, node, *fill);
+}
+Error cuGraphExecHostNodeSetParams(Handle exec, Handle node, const HostParams* host) {
+  if (!host || !host->function) return kInvalidValue;
+  return replace(exec, node, Call{host->function, host->data});
+}
+
+Error cuGraphInstantiateWithFlags(Handle* out, Handle graph, uint64_t flags) {
+  return instantiate(out, graph, flags);
+}
+Error cuGraphInstantiate_v2(Handle* out, Handle graph, Handle* error_node, char* log, size_t log_bytes) {
+  if (error_node) *error_node = nullptr;
+  if (log && log_bytes) *log = '\0';
+  return instantiate(out, graph, 0);
+}
+Error cuGraphInstantiateWithParams(Handle* out, Handle graph, void* params) {
+  struct Params {
+    uint64_t flags;
+    Handle upload, error_node;
+    int result;
+  };
+  if (!params) return kInvalidValue;
+  auto* p = static_cast<Params*>(params);
+  const Error error = instantiate(out, graph, p->flags);
+  p->error_node = nullptr, p->result = error ? 1 : 0;
+  return error;
+}
+Error cuGraphUpload(Handle exec, Handle stream) {
+  return state().execs.find(exec) && stream_of(stream) ? kSuccess : kInvalidHandle;
+}
+Error cuGraphLaunch(Handle exec, Handle stream) {
+  const GraphExec* found = state().execs.find(exec);
+  if (!found || !stream_of(stream)) return kInvalidHandle;
+  return submit(stream, RunGraph{found->graph});
+}
+Error cuGraphExecDestroy(Handle exec) { return state().execs.remove(exec) ? kSuccess : kInvalidHandle; }
+
+// Takes the work of a graph with the same nodes and edges.
+Error cuGraphExecUpdate_v2(Handle exec_handle, Handle graph_handle, void* result) {
+  struct Result {
+    int result;
+    Handle node, from;
+  };
+  GraphExec* exec = state().execs.find(exec_handle);
+  const Graph* graph = graph_of(graph_handle);
+  if (!exec || !graph) return kInvalidHandle;
+  std::map<Node*, Node*> copies;
+  std::shared_ptr<Graph> next = copied(*graph, &copies);
+  bool is_same = next->nodes.size() == exec->graph->nodes.size();
+  for (size_t i = 0; is_same && i < next->nodes.size(); ++i)
+    is_same = type_of(next->nodes[i]->work) == type_of(exec->graph->nodes[i]->work) &&
+              next->nodes[i]->after.size() == exec->graph->nodes[i]->after.size();
+  if (auto* r = static_cast<Result*>(result)) *r = {is_same ? 0 : 2, nullptr, nullptr};
+  if (!is_same) return kGraphExecUpdateFailure;
+  exec->graph = std::move(next), exec->copies = std::move(copies);
+  return kSuccess;
+}
+
+}  // namespace call
+}  // namespace triton_runner::driver

@@ -1,0 +1,302 @@
+// Launches: a function's code for the block that is asked for, its parameters as the program gives them, and what its faults become.
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <triton_runner/artifact/occupancy.h>
+#include <triton_runner/base/try.h>
+#include <triton_runner/exec/observer.h>
+#include <triton_runner/simt/simt.h>
+
+#include "calls.h"
+
+namespace triton_runner::driver {
+namespace {
+
+class Printer final : public exec::Observer {
+ public:
+  bool wants(const exec::ValueSite&) override { return false; }
+  void on_value(const exec::ValueEvent&) override {}
+  void on_print(std::string_view text, const std::array<int64_t, 3>&) override {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+};
+
+simt::LoadOptions load_options(const Function& f, const std::array<uint32_t, 3>& block,
+                               const std::array<uint32_t, 3>& cluster) {
+  simt::LoadOptions options;
+  options.block = block, options.cluster = cluster;
+  options.grid_of_blocks = true;
+  options.variables = f.module->addresses;
+  for (const Parameter& p : f.params) {
+    const bool is_pointer =
+        p.bytes >= 8;  // 8 bytes may be an address; more are given by the address of the bytes
+    options.params.push_back({p.name, is_pointer ? exec::ParamKind::kPointer : exec::ParamKind::kInteger,
+                              ".b" + std::to_string(8 * p.bytes),
+                              static_cast<int>(std::min<size_t>(8, p.bytes) * 8)});
+  }
+  return options;
+}
+
+base::Result<exec::Kernel*> kernel_of(Launch& launch) {
+  Function& f = *launch.function;
+  std::array<uint32_t, 6> key{};
+  std::copy(launch.block.begin(), launch.block.end(), key.begin());
+  std::copy(launch.cluster.begin(), launch.cluster.end(), key.begin() + 3);
+  if (auto it = f.kernels.find(key); it != f.kernels.end()) return it->second.get();
+  const simt::LoadOptions options = load_options(f, launch.block, launch.cluster);
+  const Module& m = *f.module;
+  auto kernel = TRY(m.level == "ptx" ? simt::load(m.ptx, f.name, options)
+                                     : simt::load_cubin(m.bytes, m.listing, f.name, options, "<module>"));
+  return (f.kernels[key] = std::move(kernel)).get();
+}
+
+std::vector<exec::Argument> arguments_of(const Launch& launch) {
+  std::vector<exec::Argument> out;
+  for (size_t i = 0; i < launch.values.size(); ++i) {
+    const std::vector<std::byte>& bytes = launch.values[i];
+    exec::Argument argument{bytes.size() >= 8 ? exec::ParamKind::kPointer : exec::ParamKind::kInteger};
+    if (bytes.size() > 8)
+      argument.bits = reinterpret_cast<uint64_t>(bytes.data());
+    else
+      std::memcpy(&argument.bits, bytes.data(), bytes.size());
+    out.push_back(std::move(argument));
+  }
+  return out;
+}
+
+// A function's name as its language has it, without what numba-cuda adds: __main__::smooth.
+std::string readable(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (!text || status != 0) return name;
+  std::string out = text.get();
+  for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
+  return out.substr(0, out.find_first_of("(<"));
+}
+
+std::string with_readable_name(std::string text, const std::string& name) {
+  const std::string shown = readable(name);
+  for (size_t at = 0; shown != name && (at = text.find(name, at)) != std::string::npos; at += shown.size())
+    text.replace(at, name.size(), shown);
+  return text;
+}
+
+std::string axes(const std::array<uint32_t, 3>& n) {
+  return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
+}
+
+std::string shown(const Launch& launch) {
+  std::string out =
+      readable(launch.function->name) + " grid " + axes(launch.grid) + " block " + axes(launch.block);
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1}) out += " cluster " + axes(launch.cluster);
+  if (launch.shared_bytes) out += " shared " + std::to_string(launch.shared_bytes);
+  out += " (";
+  for (size_t i = 0; i < launch.values.size(); ++i) {
+    const std::vector<std::byte>& bytes = launch.values[i];
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), std::min<size_t>(8, bytes.size()));
+    const Block* block = bytes.size() == 8 ? state().blocks.find(word) : nullptr;
+    char text[32];
+    std::snprintf(text, sizeof text, bytes.size() > 8 ? "%.0llx[%zu bytes]" : "0x%llx",
+                  static_cast<unsigned long long>(bytes.size() > 8 ? 0 : word), bytes.size());
+    out += (i ? ", " : "") + (block && word == block->address ? block->label : std::string(text));
+  }
+  return out + ")";
+}
+
+Error error_of(exec::TrapKind kind) {
+  switch (kind) {
+    case exec::TrapKind::kOutOfBounds:
+      return kIllegalAddress;
+    case exec::TrapKind::kMisaligned:
+      return kMisalignedAddress;
+    case exec::TrapKind::kAssert:
+      return kAssert;
+    case exec::TrapKind::kDeadlock:
+    case exec::TrapKind::kTimeout:
+      return kLaunchTimeout;
+    case exec::TrapKind::kOutOfMemory:
+      return kOutOfMemory;
+    case exec::TrapKind::kUnsupported:
+      return kNotSupported;
+    default:
+      return kLaunchFailed;
+  }
+}
+
+Error failed(const exec::LaunchError& error, const std::string& name) {
+  if (error.diagnostic) return refuse(kLaunchOutOfResources, with_readable_name(error.str(), name));
+  const exec::Trap& trap = *error.trap;
+  std::string text = with_readable_name(error.str(), name);
+  if (const std::string was = state().blocks.freed(trap.address);
+      trap.kind == exec::TrapKind::kOutOfBounds && !was.empty())
+    text += "\nnote: the address lies in " + was + ", which was freed";
+  say(text);
+  if (!trap.warning.empty()) return kSuccess;
+  const Error code = error_of(trap.kind);
+  if (Context* context = current_context()) context->fault = code;
+  return code;
+}
+
+// Blocks of the function that run at once.
+int fitting(const Function& f, const Launch& launch) {
+  const auto on_sm = artifact::occupancy(
+      state().chip.target(), static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]),
+      std::max(f.registers, 16), f.static_shared + launch.shared_bytes);
+  return on_sm ? on_sm->blocks * state().chip.sms : 0;
+}
+
+Error check(const Launch& launch) {
+  const Function& f = *launch.function;
+  constexpr std::array<uint64_t, 3> kMostBlocks{2147483647, 65535, 65535}, kMostThreads{1024, 1024, 64};
+  for (size_t d = 0; d < 3; ++d) {
+    if (launch.grid[d] == 0 || launch.grid[d] > kMostBlocks[d]) return kInvalidValue;
+    if (launch.block[d] == 0 || launch.block[d] > kMostThreads[d]) return kInvalidValue;
+    if (launch.cluster[d] == 0 || launch.grid[d] % launch.cluster[d] != 0) return kInvalidClusterSize;
+  }
+  const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  if (threads > 1024) return kInvalidValue;
+  if (threads > static_cast<uint64_t>(f.max_threads)) return kLaunchOutOfResources;
+  const uint64_t blocks = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+  if (blocks > 1 && state().chip.capability < 90) return kNotSupported;
+  if (blocks > 16) return kInvalidClusterSize;
+  constexpr int kDynamic = 8;
+  auto asked = f.settings.find(kDynamic);
+  const int64_t most = asked != f.settings.end()
+                           ? std::max<int64_t>(asked->second, (48 << 10) - f.static_shared)
+                           : (48 << 10) - f.static_shared;
+  if (launch.shared_bytes > std::max<int64_t>(most, 0)) return kInvalidValue;
+  if (launch.is_cooperative) {
+    const uint64_t all = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    if (all > static_cast<uint64_t>(fitting(f, launch))) return kCooperativeLaunchTooLarge;
+  }
+  return kSuccess;
+}
+
+// Bytes of the parameters, by a pointer to each or from a buffer with all of them.
+Error read_values(const Function& f, void** params, void** extra, Launch* out) {
+  const std::byte* buffer = nullptr;
+  size_t bytes = 0;
+  constexpr uintptr_t kEnd = 0, kBuffer = 1, kBytes = 2;
+  if (extra) {
+    if (params) return kInvalidValue;
+    for (size_t i = 0; reinterpret_cast<uintptr_t>(extra[i]) != kEnd; i += 2) {
+      const auto what = reinterpret_cast<uintptr_t>(extra[i]);
+      if (what == kBuffer)
+        buffer = static_cast<const std::byte*>(extra[i + 1]);
+      else if (what == kBytes && extra[i + 1])
+        bytes = *static_cast<const size_t*>(extra[i + 1]);
+      else
+        return kInvalidValue;
+    }
+    if (!buffer || bytes < f.param_bytes) return kInvalidValue;
+  } else if (!params && !f.params.empty()) {
+    return kInvalidValue;
+  }
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const std::byte* at = buffer ? buffer + f.params[i].offset : static_cast<const std::byte*>(params[i]);
+    if (!at) return kInvalidValue;
+    out->values.emplace_back(at, at + f.params[i].bytes);
+  }
+  return kSuccess;
+}
+
+Error launch_kernel(Handle function, const LaunchConfig& config, void** params, void** extra) {
+  if (!stream_of(config.stream)) return kInvalidHandle;
+  Launch launch;
+  if (const Error error = make_launch(function, config, params, extra, &launch)) return error;
+  return submit(config.stream, std::move(launch));
+}
+
+}  // namespace
+
+Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out) {
+  Function* f = function_of(function);
+  if (!f) return kInvalidHandle;
+  out->function = f;
+  out->module = state().modules.shared(f->module->handle);
+  out->grid = {config.grid_x, config.grid_y, config.grid_z};
+  out->block = {config.block_x, config.block_y, config.block_z};
+  out->shared_bytes = config.shared_bytes;
+  for (size_t d = 0; d < 3; ++d) out->cluster[d] = std::max(f->cluster[d], 1u);
+  if (config.num_attributes && !config.attributes) return kInvalidValue;
+  for (unsigned i = 0; i < config.num_attributes; ++i) {
+    const LaunchAttribute& a = config.attributes[i];
+    if (a.id == device::cuda::kLaunchClusterDimension)
+      out->cluster = {a.value.dim.x, a.value.dim.y, a.value.dim.z};
+    if (a.id == device::cuda::kLaunchCooperative) out->is_cooperative = a.value.number != 0;
+  }
+  if (const Error error = read_values(*f, params, extra, out)) return error;
+  return check(*out);
+}
+
+Error run_launch(Launch& launch) {
+  State& s = state();
+  const uint64_t number = s.launches++;
+  auto kernel = kernel_of(launch);
+  if (!kernel) return refuse(kNotSupported, kernel.error().str());
+  exec::LaunchOptions options;
+  for (size_t d = 0; d < 3; ++d) options.grid[d] = launch.grid[d];
+  options.shared_bytes = launch.shared_bytes;
+  options.checks = s.checks;
+  options.resolve = [&s](uint64_t address) -> std::optional<exec::Allocation> {
+    Block* block = s.blocks.find(address);
+    if (!block) return std::nullopt;
+    return block->allocation();
+  };
+  // The blocks that parameters point to are known to messages before anything asks for them.
+  const std::vector<exec::Argument> arguments = arguments_of(launch);
+  std::vector<exec::Allocation> memory;
+  for (const exec::Argument& a : arguments) {
+    Block* block = s.blocks.find(a.bits);
+    if (block && std::ranges::none_of(memory, [&](const auto& m) { return m.address == block->address; }))
+      memory.push_back(block->allocation());
+  }
+  Printer printer;
+  options.printer = &printer;
+  const auto begin = std::chrono::steady_clock::now();
+  const exec::LaunchResult result = (*kernel)->launch(options, arguments, memory);
+  std::fflush(stdout);
+  if (s.prints_launches) {
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    char text[64];
+    std::snprintf(text, sizeof text, ": %.3f ms%s", time.count(), result ? ", and a fault" : "");
+    say("launch " + std::to_string(number) + ": " + shown(launch) + text);
+  }
+  return result ? failed(*result, launch.function->name) : kSuccess;
+}
+
+namespace call {
+
+Error cuLaunchKernel(Handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                     unsigned bz, unsigned shared, Handle stream, void** params, void** extra) {
+  return launch_kernel(function, {gx, gy, gz, bx, by, bz, shared, stream, nullptr, 0}, params, extra);
+}
+
+Error cuLaunchKernelEx(const LaunchConfig* config, Handle function, void** params, void** extra) {
+  return config ? launch_kernel(function, *config, params, extra) : kInvalidValue;
+}
+
+Error cuLaunchCooperativeKernel(Handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                unsigned by, unsigned bz, unsigned shared, Handle stream, void** params) {
+  LaunchAttribute cooperative{device::cuda::kLaunchCooperative, 0, {}};
+  cooperative.value.number = 1;
+  return launch_kernel(function, {gx, gy, gz, bx, by, bz, shared, stream, &cooperative, 1}, params, nullptr);
+}
+
+Error cuLaunchHostFunc(Handle stream, HostFunction function, void* data) {
+  if (!stream_of(stream)) return kInvalidHandle;
+  if (!function) return kInvalidValue;
+  return submit(stream, Call{function, data});
+}
+
+}  // namespace call
+}  // namespace triton_runner::driver

@@ -1,0 +1,325 @@
+// State is all that this library knows: one device, its contexts, and the objects that programs hold handles of. A
+// handle is a number that is never given twice, so that one that is wrong, or of something destroyed, is an error.
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include <triton_runner/exec/kernel.h>
+#include <triton_runner/ptx/module.h>
+
+#include "api.h"
+#include "memory.h"
+
+namespace triton_runner::driver {
+
+// The device that this library shows: what `triton-runner cuda` says of a chip (TRITON_RUNNER_CUDA_CHIP).
+struct Chip {
+  std::string name;
+  int capability = 0, sms = 0;
+  double clock = 0, bandwidth = 0;  // Hz, bytes a second
+  int64_t l2_bytes = 0;
+  std::string target() const { return "cuda:" + std::to_string(capability); }
+};
+
+struct Function;
+
+// A CUmodule, and what of a CUlibrary is loaded.
+struct Module {
+  std::string level;  // "ptx" or "cubin"
+  std::shared_ptr<const ptx::Module> ptx;
+  std::string bytes, listing;  // of a cubin
+  std::string target;
+  struct Variable {
+    Address address;
+    uint64_t bytes;
+  };
+  std::map<std::string, Variable, std::less<>> variables;
+  std::shared_ptr<std::map<std::string, uint64_t, std::less<>>> addresses;  // of the variables
+  std::vector<std::shared_ptr<Function>> functions;                         // in the text's order
+  Handle handle = nullptr, context = nullptr;
+  Handle library = nullptr;
+  ~Module();
+};
+
+struct Parameter {
+  std::string name;
+  size_t offset = 0, bytes = 0;
+};
+
+// A CUfunction and the CUkernel of the same entry.
+struct Function {
+  Module* module = nullptr;
+  std::string name;
+  Handle handle = nullptr, kernel = nullptr;
+  std::vector<Parameter> params;
+  size_t param_bytes = 0;
+  int max_threads = 1024, registers = 0, local_bytes = 0, constant_bytes = 0;
+  int64_t static_shared = 0;
+  std::array<uint32_t, 3> cluster{};  // that the code demands
+  std::map<int, int> settings;        // cuFuncSetAttribute
+  // Its code, lowered for a block and a cluster.
+  std::map<std::array<uint32_t, 6>, std::unique_ptr<exec::Kernel>> kernels;
+};
+
+struct Launch {
+  std::shared_ptr<Module> module;  // stays while a graph holds the launch
+  Function* function = nullptr;
+  std::array<uint32_t, 3> grid{}, block{}, cluster{1, 1, 1};
+  uint32_t shared_bytes = 0;
+  bool is_cooperative = false;
+  std::vector<std::vector<std::byte>> values;  // of its parameters
+};
+struct Call {
+  HostFunction function;
+  void* data;
+};
+struct Callback {
+  StreamCallback function;
+  Handle stream;
+  void* data;
+};
+struct RecordEvent {
+  Handle event;
+};
+struct WaitEvent {
+  Handle event;
+};
+struct ReleaseBlock {
+  Address address;
+};
+struct WriteValue {
+  Address address;
+  uint64_t value;
+  unsigned bytes;
+};
+struct WaitValue {
+  Address address;
+  uint64_t value;
+  unsigned bytes, flags;
+};
+struct Graph;
+struct RunGraph {
+  std::shared_ptr<Graph> graph;
+};
+// A step of a stream, or of a graph's node.
+using Work = std::variant<std::monostate, Launch, Copy3D, FillParams, Call, Callback, RecordEvent, WaitEvent,
+                          ReleaseBlock, WriteValue, WaitValue, RunGraph>;
+
+struct Node {
+  Work work;
+  std::vector<Node*> after;  // nodes that it waits for
+  bool is_enabled = true;
+  Handle handle = nullptr;
+  Graph* graph = nullptr;
+};
+// Something of the program's that a graph keeps: destroyed with the last reference.
+struct UserObject {
+  void* data = nullptr;
+  HostFunction destroy = nullptr;
+  uint64_t references = 0;
+};
+
+struct Graph {
+  std::vector<std::shared_ptr<Node>> nodes;
+  Handle handle = nullptr;
+  uint64_t id = 0;
+  std::map<Handle, uint64_t> objects;  // references to UserObjects
+  ~Graph();
+  // In an order in which each comes after those that it waits for; false: there is a circle.
+  bool ordered(std::vector<Node*>* out) const;
+};
+struct GraphExec {
+  std::shared_ptr<Graph> graph;  // a copy
+  std::map<Node*, Node*> copies;
+  uint64_t flags = 0, id = 0;
+};
+
+struct Capture {
+  std::shared_ptr<Graph> graph;
+  Handle origin = nullptr;  // the stream in which it began
+  uint64_t id = 0;
+  bool is_broken = false;
+};
+
+struct Stream {
+  Handle handle = nullptr, context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  uint64_t id = 0;
+  std::shared_ptr<Capture> capture;
+  std::vector<Node*> last;  // nodes that the next one of the capture waits for
+};
+
+struct Event {
+  Handle context = nullptr;
+  unsigned flags = 0;
+  bool is_recorded = false;
+  std::chrono::steady_clock::time_point at{};
+  std::shared_ptr<Capture> capture;  // in which it was recorded
+  std::vector<Node*> nodes;
+};
+
+struct Context {
+  Handle handle = nullptr;
+  unsigned flags = 0;
+  bool is_primary = false;
+  unsigned version = 3020;
+  uint64_t id = 0;
+  Error fault = kSuccess;  // of a kernel: what all calls answer from then on
+  std::map<int, size_t> limits;
+  Stream legacy, per_thread;
+};
+
+struct Library {
+  std::shared_ptr<Module> module;
+};
+
+struct Pool {
+  PoolProperties properties{};
+  std::map<int, uint64_t> attributes;
+  uint64_t used = 0, most = 0;
+  bool is_default = false;
+};
+
+struct Link {
+  std::vector<std::pair<std::string, std::string>> inputs;  // name, content
+  std::string result;
+  struct Option {
+    int option;
+    void* value;
+  };
+  std::vector<Option> options;
+  void** values = nullptr;
+};
+
+// Objects of one kind by their handles.
+template <class T>
+class Handles {
+ public:
+  Handle add(std::shared_ptr<T> object) {
+    const Handle handle = reinterpret_cast<Handle>(next());
+    all_[handle] = std::move(object);
+    return handle;
+  }
+  T* find(Handle handle) const {
+    auto it = all_.find(handle);
+    return it == all_.end() ? nullptr : it->second.get();
+  }
+  std::shared_ptr<T> shared(Handle handle) const {
+    auto it = all_.find(handle);
+    return it == all_.end() ? nullptr : it->second;
+  }
+  // Destroys the object when it is here no longer: its end may call the program.
+  bool remove(Handle handle) {
+    const std::shared_ptr<T> kept = shared(handle);
+    return all_.erase(handle) > 0;
+  }
+  template <class Condition>
+  void remove_all(Condition&& condition) {
+    std::vector<std::shared_ptr<T>> kept;
+    std::erase_if(all_, [&](auto& entry) {
+      if (!condition(*entry.second)) return false;
+      kept.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+ private:
+  static uintptr_t next() {
+    static uintptr_t last = uintptr_t{0xcda} << 32;  // of all kinds
+    return last += 16;
+  }
+  std::unordered_map<Handle, std::shared_ptr<T>> all_;
+};
+
+struct State {
+  std::mutex mutex;  // of all that follows, and held in each call
+  Chip chip;
+  uint32_t checks = exec::kCheckOutOfBounds;
+  bool prints_launches = false;
+  bool is_initialized = false, is_forked = false;
+  uint64_t launches = 0, ids = 0;
+  Blocks blocks;
+  Handle primary = nullptr;  // the device's context
+  int primary_uses = 0;
+  unsigned primary_flags = 0;
+  Handle default_pool = nullptr, pool = nullptr;
+  Handles<Context> contexts;
+  Handles<Module> modules;
+  Handles<Function> functions, kernels;
+  Handles<Library> libraries;
+  Handles<Stream> streams;
+  Handles<Event> events;
+  Handles<Graph> graphs;
+  Handles<Node> nodes;
+  Handles<GraphExec> execs;
+  Handles<Pool> pools;
+  Handles<Link> links;
+  Handles<UserObject> objects;
+};
+// The process's. It is never destroyed: programs call from their own destructors, too.
+State& state();
+
+// The calling thread's contexts, the current one last.
+std::vector<Handle>& context_stack();
+Context* current_context();  // null: none
+inline Handle to_handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+
+// The stream of a handle in the current context: 0 and 1 are the legacy default stream, 2 the thread's. Null: no such one.
+Stream* stream_of(Handle handle);
+// Whether the running call is one of those in which 0 stands for the thread's own stream (_ptsz, _ptds).
+bool& per_thread_default();
+
+// Releases the mutex for as long as it lives: for functions of the program.
+class Outside {
+ public:
+  Outside() { state().mutex.unlock(); }
+  ~Outside() { state().mutex.lock(); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
+
+// Streams and events that stand at a captured node forget it.
+void forget_captured(Node* node);
+
+// Writes a line to stderr that begins with "triton-runner: ".
+void say(const std::string& text);
+
+// stream.cpp: executes work at once, or adds it to the graph that the stream captures.
+Error submit(Handle stream, Work work);
+Error execute(Work& work);
+// launch.cpp, copy.cpp: what submit() executes.
+Error run_launch(Launch& launch);
+Error run_copy(const Copy3D& copy);
+Error run_fill(const FillParams& fill);
+Error check_copy(const Copy3D& copy);
+Error check_fill(const FillParams& fill);
+// launch.cpp: the launch of a function as cuLaunchKernel and cuLaunchKernelEx give it.
+Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out);
+// module.cpp: loads PTX, a cubin or a fatbin. `log` gets what is wrong with it.
+Error load_module(const void* image, std::shared_ptr<Module>* out, std::string* log);
+Error load_module(std::string image, std::shared_ptr<Module>* out, std::string* log);
+Function* function_of(Handle handle);  // of a CUfunction or a CUkernel
+// The error that a diagnostic of ours stands for is said on stderr, once for each call.
+Error refuse(Error error, const std::string& text);
+// link.cpp: reads options of the just-in-time compiler: where logs go.
+struct JitLogs {
+  char* text[2] = {};          // info, error
+  unsigned* capacity[2] = {};  // in: bytes; out: bytes written
+  void** slots[2] = {};
+  size_t bytes[2] = {};
+  void write(int which, const std::string& what) const;
+};
+JitLogs jit_logs(unsigned count, const int* options, void** values);
+
+}  // namespace triton_runner::driver

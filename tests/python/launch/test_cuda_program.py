@@ -1,0 +1,95 @@
+"""Programs of the CUDA driver API on this package's libcuda.so.1: `triton-runner cuda`."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("cuda_calls.py")
+CPP = """
+#include <cstdio>
+extern "C" int cuInit(unsigned), cuDeviceGetCount(int*), cuDeviceComputeCapability(int*, int*, int);
+int main() {
+  int devices = 0, major = 0, minor = 0;
+  if (cuInit(0) || cuDeviceGetCount(&devices) || cuDeviceComputeCapability(&major, &minor, 0)) return 1;
+  std::printf("%d device of %d.%d\\n", devices, major, minor);
+}
+"""
+
+
+def run(*words, options=(), **environment):
+    command = [sys.executable, "-m", "triton_runner", "cuda", *options, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("is_child", (0, 1))
+def test_a_program_runs_unchanged(is_child):
+    done = run(PROGRAM, 0, is_child, 0)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "right on Triton Runner H100 (CPU)\n"
+    assert done.stderr == ""
+
+
+def test_the_chip_is_named():
+    done = run(PROGRAM, 0, 0, 0, options=("--chip", "a100"))
+    assert done.stdout == "right on Triton Runner A100 (CPU)\n"
+
+
+def test_an_access_out_of_bounds_is_the_error_of_the_launch_with_its_line():
+    done = run(PROGRAM, 1, 0, 0)
+    assert done.returncode == 1
+    assert "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS" in done.stderr
+    assert "kernel 'twice': out of bounds in ld.global.f32 at twice.cu:3:5, program (3, 0, 0)" in done.stderr
+    assert "right at the end of block 1 (cuMemAlloc, 400 bytes)" in done.stderr
+
+
+def test_launches_are_printed():
+    done = run(PROGRAM, 0, 0, 0, options=("--launches",))
+    shown = "twice grid (4, 1, 1) block (32, 1, 1) (block 1 (cuMemAlloc, 400 bytes), 0x64)"
+    assert done.stderr.startswith(f"triton-runner: launch 0: {shown}: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("is_unwritten", (0, 1))
+def test_uninit_finds_memory_that_nobody_wrote(is_unwritten):
+    done = run(PROGRAM, 0, 0, is_unwritten, options=("--check", "uninit"))
+    assert (done.returncode != 0) == bool(is_unwritten)
+    assert ("CUDA_ERROR_LAUNCH_FAILED" in done.stderr) == bool(is_unwritten)
+
+
+def test_the_library_alone_says_how_it_is_started():
+    place = pathlib.Path(__import__("triton_runner")._core.__file__).parent / "_cuda"
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(place)}
+    environment.pop("TRITON_RUNNER_CUDA_CHIP", None)
+    done = subprocess.run(
+        [sys.executable, PROGRAM, "0", "0", "0"], capture_output=True, text=True, env=environment
+    )
+    assert "CUDA_ERROR_NO_DEVICE" in done.stderr
+    assert "start the program with `triton-runner cuda PROGRAM`" in done.stderr
+
+
+def test_the_status_is_that_of_the_program(tmp_path):
+    program = tmp_path / "ends.py"
+    program.write_text(
+        "import os, signal, sys\nsys.argv[1:] and os.kill(os.getpid(), signal.SIGKILL)\nsys.exit(5)\n"
+    )
+    assert run(program).returncode == 5
+    done = run(program, "kill")
+    assert done.returncode == 128 + signal.SIGKILL
+    assert "the program was ended by SIGKILL" in done.stderr
+
+
+def test_a_program_in_cpp(tmp_path):
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler here")
+    (tmp_path / "program.cpp").write_text(CPP)
+    place = pathlib.Path(__import__("triton_runner")._core.__file__).parent / "_cuda"
+    built = [compiler, "program.cpp", "-o", "program", str(place / "libcuda.so.1")]
+    subprocess.run(built, cwd=tmp_path, check=True)
+    done = run(tmp_path / "program", options=("--chip", "rtx4090"))
+    assert done.stdout == "1 device of 8.9\n", done.stderr
