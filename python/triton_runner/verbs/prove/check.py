@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 
 from triton_runner.verbs.prove import cover
 from triton_runner.verbs.prove.facts import Access, Place, program, programs
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import NOTHING, PROVED, UNKNOWN, Reason
 from triton_runner.verbs.prove.solver import Solver
@@ -72,17 +72,17 @@ class Checker:
     def findings(self, names) -> list[Finding]:
         found = []
         for name in names:
-            started = time.perf_counter()
+            started = now()
             self._deadline = self._solver.deadline = started + self._budget
             finding = getattr(self, f"_{name}")()
-            finding.seconds = round(time.perf_counter() - started, 3)
+            finding.seconds = round(now() - started, 3)
             found.append(finding)
         return found
 
     # ---- what all of them need
 
     def _proves(self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "") -> bool:
-        left = self._deadline - time.perf_counter()
+        left = self._deadline - now()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
             finding.unknown.append(_reason(late, place))

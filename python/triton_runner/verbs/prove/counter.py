@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-import time
 
 import numpy
 
@@ -19,6 +18,7 @@ from triton_runner._memory.arrays import wrap
 from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._memory.ghost_memory import Ghost
 from triton_runner.verbs.prove.facts import program, programs
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.results import CounterExample
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.subject import Subject
@@ -51,11 +51,11 @@ class Refuter:
         """A launch in which a property does not hold; None: no such launch was found."""
         if name not in CHECKS and name != "covered":
             return None
-        deadline = time.perf_counter() + self._seconds * 3
+        deadline = now() + self._seconds * 3
         for goal, (high, last) in itertools.product(goals[:3], _TIERS):
             if name == "covered" and high > 1 << 20:
                 continue
-            left = deadline - time.perf_counter()
+            left = deadline - now()
             if left <= 0:
                 break
             model = self._solver.model(

@@ -94,27 +94,31 @@ class Watching(asked.Watching):
             value = named.get(name)
             if value is None or not hasattr(value, "untyped_storage"):
                 continue
-            shape, steps, numel = self._watch.described(value)
-            shapes[name], strides[name], numels[name] = shape, steps, numel
-            for atom in atoms_of(*shape, *steps, numel):
-                if atom.kind == "sym" and atom.args[0].startswith("tensor") and atom not in rename:
-                    field = atom.args[0].partition(".")[2]
-                    rename[atom] = symbol(f"{name}.{field}", atom.lo, atom.hi)
+            shapes[name], strides[name], numels[name] = self._watch.described(value)
+        for name, shape in shapes.items():
+            fields = [(f"{name}.numel", numels[name])]
+            fields += [(f"{name}.shape[{i}]", one) for i, one in enumerate(shape)]
+            fields += [(f"{name}.stride[{i}]", one) for i, one in enumerate(strides[name])]
+            for word, one in fields:
+                if one.atom is not None and _is_size(one.atom):
+                    rename.setdefault(one.atom, symbol(word, one.atom.lo, one.atom.hi))
+        grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
+        used = [*grid, *(named.get(name) for name in (*subject.integers, *subject.constants))]
+        used = [one.term for one in used if isinstance(one, sizes.Size)]
+        own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]
+        others = sorted(atoms_of(*used, *own))
+        for number, atom in enumerate(atom for atom in others if _is_size(atom) and atom not in rename):
+            word = f"other{number}.{atom.args[0].partition('.')[2]}"  # of a tensor that is not an argument
+            rename[atom] = symbol(word, atom.lo, atom.hi)
         change = Substitution(rename)
-        known = set(rename)
 
         def term(value):
-            """Returns the term of a number that is made of sizes of the launch's own tensors."""
-            is_own = (
-                isinstance(value, sizes.Size)
-                and {atom for atom in atoms_of(value.term) if atom.kind == "sym"} <= known
-            )
-            return change.poly(value.term) if is_own else None
+            """Returns the term of a number that is made of sizes of tensors."""
+            return change.poly(value.term) if isinstance(value, sizes.Size) else None
 
         for name in subject.integers:
             if (own := term(named.get(name))) is not None:
                 terms[name] = own
-        grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
         grid = [one if (own := term(one)) is None else own for one in grid]
         shapes = {name: [change.poly(one) for one in shape] for name, shape in shapes.items()}
         strides = {name: [change.poly(one) for one in steps] for name, steps in strides.items()}
@@ -124,6 +128,11 @@ class Watching(asked.Watching):
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
         relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
+
+
+def _is_size(atom) -> bool:
+    """Whether an atom is the size of a tensor, which has no name yet."""
+    return atom.kind == "sym" and atom.args[0].startswith("tensor")
 
 
 def _signature(call, src, named: dict) -> tuple[dict, dict]:

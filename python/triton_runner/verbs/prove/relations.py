@@ -163,8 +163,9 @@ class _Own:
         else:
             self._set_strides(strides or [poly(one) for one in self._steps])
         tensor.is_guessed = not atoms_of(tensor.numel)
-        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != tensor.numel:
-            self.cond = both(self.cond, equal(numel, tensor.numel))
+        whole = math.prod(self._shape, start=poly(1))  # with strides the memory is longer
+        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != whole:
+            self.cond = both(self.cond, equal(numel, whole))
 
     def _set_strides(self, strides) -> None:
         """Strides are any under which elements do not overlap; those of 1 stay so."""

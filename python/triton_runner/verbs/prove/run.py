@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
@@ -12,6 +11,7 @@ from triton_runner._worker import job
 from triton_runner.verbs.prove import relations
 from triton_runner.verbs.prove.check import Checker
 from triton_runner.verbs.prove.counter import Refuter
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
     PROPERTIES,
@@ -27,7 +27,7 @@ from triton_runner.verbs.prove.terms import TRUE
 
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
     """The answers for one kernel. names: the properties, by default all; seconds: for each of them."""
-    started = time.perf_counter()
+    started = now()
     say(subject.name)
     solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
@@ -36,7 +36,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     ]
     contradictory = _contradictory(subject, solver, reader)
     if contradictory:
-        seconds_ = round(time.perf_counter() - started, 3)
+        seconds_ = round(now() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
     if solver.model(*(one.fact for one in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
@@ -45,13 +45,13 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     answers = []
     for finding in checker.findings(names or PROPERTIES):
         say(f"{subject.name}: {finding.property}")
-        began = time.perf_counter()
+        began = now()
         example = refuter.refute(finding.property, finding.goals) if finding.goals else None
         reasons = [goal.reason for goal in finding.goals] + finding.unknown
         verdict = REFUTED if example else finding.verdict
-        spent = round(finding.seconds + time.perf_counter() - began, 3)
+        spent = round(finding.seconds + now() - began, 3)
         answers.append(Answer(finding.property, verdict, finding.count, reasons, example, spent))
-    return Proof(subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3))
+    return Proof(subject.name, subject.target, assumed, answers, [], round(now() - started, 3))
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
@@ -60,7 +60,7 @@ def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
     reader = Reader(
         subject.module, subject.function, subject.arguments, solver, subject.declared, subject.unsigned
     )
-    solver.deadline = time.perf_counter() + seconds
+    solver.deadline = now() + seconds
     reader.read()
     return solver, reader
 

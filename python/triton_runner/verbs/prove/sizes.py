@@ -239,6 +239,7 @@ class Watch(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self._known: dict = {}
+        self._numels: dict = {}  # by shape
         self._count = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -295,7 +296,9 @@ class Watch(TorchFunctionMode):
             self._turned(first, result)
 
     def _viewed(self, first, sizes, result) -> None:
-        shape, _, numel = self._of(first)
+        shape, strides, numel = self._of(first)
+        if len(sizes) == 1 and isinstance(sizes[0], torch.dtype) and _shape(first) == _shape(result):
+            return self._put(result, shape, numel, strides)
         if not all(isinstance(one, int) for one in sizes) or len(sizes) != result.dim():
             return
         terms = [term_of(one) for one in sizes]
@@ -326,14 +329,19 @@ class Watch(TorchFunctionMode):
         shape = [poly(one) for one in shape]
         strides = strides or [_symbol(f"{name}.stride[{i}]") for i in range(len(shape))]
         own = _shape(tensor), _plain(tensor.stride)
-        self._known[id(tensor)] = (shape, strides, numel or _symbol(f"{name}.numel")), own
+        if numel is None:
+            numel = self._numels.get(tuple(shape), math.prod(shape, start=poly(1)))
+        self._numels.setdefault(tuple(shape), numel)
+        self._known[id(tensor)] = (shape, strides, numel), own
         weakref.finalize(tensor, self._known.pop, id(tensor), None)
 
     def _of(self, tensor) -> tuple:
         known = self._known.get(id(tensor))
         if known is None or known[1] != (_shape(tensor), _plain(tensor.stride)):  # new, or changed in place
-            name = f"tensor{self._count + 1}"
-            self._put(tensor, [_symbol(f"{name}.shape[{i}]") for i in range(len(_shape(tensor)))])
+            name, rank = f"tensor{self._count + 1}", len(_shape(tensor))
+            numel = _symbol(f"{name}.numel")  # which is the only size of a vector
+            shape = [numel] if rank == 1 else [_symbol(f"{name}.shape[{i}]") for i in range(rank)]
+            self._put(tensor, shape, numel if rank else None)
         return self._known[id(tensor)][0]
 
     def described(self, tensor) -> tuple | None:
