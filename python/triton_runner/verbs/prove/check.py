@@ -112,6 +112,12 @@ class Checker:
     def _sound(self, finding: Finding) -> bool:
         """Whether the model has all that the kernel does; else the property is unknown."""
         ends = self._ends_of_loops()
+        declared = {self._tensors[name].memory: name for name in self._reader.declared}
+        for access in self._reader.accesses:
+            name = declared.get(self._tensors[access.base].memory) if access.base else None
+            if access.kind != "loads" and name is not None:
+                why = f"--given says what {name} holds, and the kernel writes to it"
+                finding.unknown.append(_reason(why, access.place))
         for problem in self._reader.problems:
             finding.unknown.append(_reason(problem.why, problem.place))
         if ends.goals or ends.unknown:
@@ -302,7 +308,7 @@ class Checker:
             finding.count += write is other or write.kind == "atomics"
             if self._tensors[write.base].memory != self._tensors[other.base].memory:
                 continue
-            if write.base != other.base:
+            if self._tensors[write.base].same != self._tensors[other.base].same:
                 text = f"{write.base} and {other.base} share memory"
                 finding.unknown.append(_reason(text, write.place))
                 continue
@@ -336,10 +342,13 @@ class Checker:
     def _covered(self) -> Finding:
         finding = Finding("covered")
         self._sound(finding)
-        read = {one.base for one in self._reader.accesses if one.kind != "stores"}
+        tensors = self._tensors
+        read = {
+            tensors[one.base].memory for one in self._reader.accesses if one.base and one.kind != "stores"
+        }
         stores: dict = {}
         for access in self._reader.accesses:
-            if access.kind == "stores" and access.base not in read:
+            if access.kind == "stores" and access.base and tensors[access.base].memory not in read:
                 stores.setdefault(access.base, []).append(access)
         for base, accesses in stores.items():
             finding.count += 1

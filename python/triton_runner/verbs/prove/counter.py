@@ -44,8 +44,10 @@ class Refuter:
 
     def __init__(self, subject: Subject, solver: Solver, seconds: float, accesses: list):
         self._subject, self._solver, self._seconds, self._accesses = subject, solver, seconds, accesses
-        read = {one.base for one in accesses if one.kind != "stores"}
-        self._outputs = {one.base for one in accesses if one.kind == "stores"} - read
+        memory = {name: tensor.memory for name, tensor in subject.tensors.items()}
+        read = {memory.get(one.base) for one in accesses if one.kind != "stores"}
+        written = {one.base for one in accesses if one.kind == "stores" and one.base}
+        self._outputs = {name for name in written if memory[name] not in read}
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
@@ -129,13 +131,16 @@ class Refuter:
         """(the launch, how many of its first programs are needed) of a model's numbers."""
         change = _change(model)
         grid = tuple(_number(change, programs(i), 1) for i in range(3))
-        shown, named, memory = {}, [], {}
+        shown, named, memory, longest = {}, [], {}, {}
+        for tensor in self._subject.tensors.values():
+            count = max(_number(change, tensor.numel, 0), 0) * tensor.bytes
+            longest[tensor.memory] = max(count, longest.get(tensor.memory, 0))
         kernel_arguments = self._subject.function.regions[0].blocks[0].args
         for argument in kernel_arguments:
             name = argument.name.removeprefix("%")
             if name in self._subject.tensors:
                 tensor = self._subject.tensors[name]
-                count = max(_number(change, tensor.numel, 0), 0)
+                count = max(_number(change, tensor.numel, 0), -(-longest[tensor.memory] // tensor.bytes))
                 if tensor.memory not in memory:
                     is_output = name in self._outputs
                     array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)

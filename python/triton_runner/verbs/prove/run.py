@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from triton_runner._base.errors import fail
@@ -9,13 +10,14 @@ from triton_runner._kernel.cases.case import open_case
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._worker import job
 from triton_runner.verbs.prove import relations
-from triton_runner.verbs.prove.check import Checker
+from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
     PROPERTIES,
     REFUTED,
+    UNKNOWN,
     Answer,
     Assumed,
     Proof,
@@ -40,18 +42,56 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
     if solver.model(*(one.fact for one in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
+    answers = _answers(subject, solver, reader, names or PROPERTIES, seconds, say)
+    return Proof(subject.name, subject.target, assumed, answers, [], round(now() - started, 3))
+
+
+def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say) -> list[Answer]:
+    """What is not proved of all launches is looked at again where tensors that are alike have one shape: that
+    is an assumption of the answer, and what refutes it has such shapes."""
+    found = [
+        _Found(subject, solver, reader, [], one)
+        for one in _findings(subject, solver, reader, names, seconds, say)
+    ]
+    weak = [one.finding.property for one in found if one.finding.verdict == UNKNOWN]
+    if weak and (other := subject.where_alike()) is not None:
+        solver, reader = read(other, seconds)
+        if not _contradictory(other, solver, reader):
+            held = [Assumed(one.text, one.place) for one in subject.alike]
+            again = {
+                finding.property: _Found(other, solver, reader, held, finding)
+                for finding in _findings(other, solver, reader, weak, seconds, say)
+            }
+            found = [again.get(one.finding.property, one) for one in found]
+    return [one.answer(seconds) for one in found]
+
+
+def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
     checker = Checker(reader, solver, subject.tensors, seconds)
-    refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
-    answers = []
-    for finding in checker.findings(names or PROPERTIES):
-        say(f"{subject.name}: {finding.property}")
-        began = now()
+    for name in names:
+        say(f"{subject.name}: {name}")
+        yield from checker.findings([name])
+
+
+@dataclasses.dataclass
+class _Found:
+    """A finding, and that of which it is one."""
+
+    subject: Subject
+    solver: Solver
+    reader: Reader
+    assumed: list
+    finding: Finding
+
+    def answer(self, seconds: float) -> Answer:
+        finding, began = self.finding, now()
+        refuter = Refuter(self.subject, self.solver, seconds * 0.3, self.reader.accesses)
         example = refuter.refute(finding.property, finding.goals) if finding.goals else None
         reasons = [goal.reason for goal in finding.goals] + finding.unknown
         verdict = REFUTED if example else finding.verdict
         spent = round(finding.seconds + now() - began, 3)
-        answers.append(Answer(finding.property, verdict, finding.count, reasons, example, spent))
-    return Proof(subject.name, subject.target, assumed, answers, [], round(now() - started, 3))
+        held = self.assumed if verdict != UNKNOWN else []
+        return Answer(finding.property, verdict, finding.count, reasons, example, spent, held)
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:

@@ -56,6 +56,7 @@ def _verdicts(proof: Proof) -> str:
 
 def _answer(answer: Answer):
     yield f"  {answer.verdict:16} {PROPERTIES[answer.property]}"
+    yield from (f"    where {one.text} ({one.place})" for one in answer.assumptions)
     if answer.verdict == REFUTED:
         example = answer.counter_example
         numbers = ", ".join(f"{name} = {value}" for name, value in example.arguments.items())
