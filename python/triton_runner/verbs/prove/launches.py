@@ -3,6 +3,7 @@ happens to divide by."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from triton_runner._base.errors import DiagnosticError
@@ -31,6 +32,12 @@ class Watching(asked.Watching):
     def run(self, *words) -> int:
         with sizes.watching() as self._watch, observing(self._observe):
             return super().run(*words)
+
+    @contextlib.contextmanager
+    def looking(self):
+        """Looks at what is launched inside of the block."""
+        with sizes.watching() as self._watch, observing(self._observe), self.watching():
+            yield
 
     def seen(self, launch: asked.Asked):
         """Keeps the terms of a launch, and gives Triton plain numbers."""
@@ -95,6 +102,7 @@ class Watching(asked.Watching):
             if value is None or not hasattr(value, "untyped_storage"):
                 continue
             shapes[name], strides[name], numels[name] = self._watch.described(value)
+        dense = {name for name, steps in strides.items() if self._watch.is_contiguous(steps)}
         for name, shape in shapes.items():
             fields = [(f"{name}.numel", numels[name])]
             fields += [(f"{name}.shape[{i}]", one) for i, one in enumerate(shape)]
@@ -127,7 +135,7 @@ class Watching(asked.Watching):
         for name, value in subject.constants.items():
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
-        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
+        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense)
 
 
 def _is_size(atom) -> bool:

@@ -24,10 +24,11 @@ def of_values(subject: Subject, values: dict, grid, place: str) -> None:
 
 def relate(
     subject: Subject, values: dict, terms: dict, shapes: dict, strides: dict, numels: dict, grid, noted,
-    place: str = "its launch",
+    place: str = "its launch", dense=(),
 ) -> None:  # fmt: skip
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
-    of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
+    of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked;
+    dense: the names of tensors that are contiguous whatever their sizes are."""
     free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
     for _ in noted:
         for cond, _ in noted:
@@ -51,6 +52,10 @@ def relate(
         tensor.is_guessed |= same.is_guess if why else stays
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     subject.alike += _alike(tensors, values, place)
+    for name in dense:
+        tensor = subject.tensors[name]
+        if tensor.strides is not None and (cond := _contiguous(tensor)) is not TRUE:
+            subject.alike.append(Assumption(f"{name} is contiguous, as torch makes it", place, cond))
     for name, symbol in subject.integers.items():
         _number(subject, name, symbol, values.get(name), terms, place)
     wide = [name for name in subject.integers if name in terms and subject.arguments[name].bits == 32]
@@ -83,6 +88,11 @@ def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
             text = f"{name} has the shape of {model.name}: they are equal in its launch"
             found.append(Assumption(text, place, both(*conds)))
     return found
+
+
+def _contiguous(tensor):
+    pairs = zip(tensor.strides, _dense(tensor.shape), strict=True)
+    return both(*(equal(stride, product) for stride, product in pairs))
 
 
 def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dict, free: set) -> dict:
@@ -227,7 +237,8 @@ class _Own:
         return f"{text} and the strides ({words}){apart}"
 
 
-def _dense(extents) -> list[int]:
+def _dense(extents) -> list:
+    """The strides of a contiguous tensor of these extents."""
     return [math.prod(extents[i + 1 :]) for i in range(len(extents))]
 
 

@@ -244,6 +244,7 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self._known: dict = {}
         self._numels: dict = {}  # by shape
+        self._dense: set = set()  # the strides of contiguous tensors
         self._living: dict = {}  # by memory: of a tensor that lives, so that no other takes its place
         self._count = 0
 
@@ -292,7 +293,7 @@ class Watch(TorchFunctionMode):
         if name not in _OTHER and first is not None:
             if result is not first and _shape(first) == _shape(result):
                 shape, _, numel = self._of(first)
-                self._put(result, shape, numel, self._dense(name, args, kwargs, first, result, shape))
+                self._put(result, shape, numel, None, self._is_dense(name, args, kwargs, first, result))
         elif name in _SIZED or name in _NEW:
             given = args[1:] if name in _NEW else args
             given = given[-1:] if name == "randint" else given
@@ -300,22 +301,25 @@ class Watch(TorchFunctionMode):
             sizes = [one for one in sizes if isinstance(one, int)]
             if len(sizes) == result.dim() and any(isinstance(one, Size) for one in sizes):
                 shape = [term_of(one) for one in sizes]
-                self._put(result, shape, None, self._dense(name, args, kwargs, None, result, shape))
+                self._put(result, shape, None, None, self._is_dense(name, args, kwargs, None, result))
         elif name in ("reshape", "view") and first is not None:
             sizes = args[1] if len(args) > 1 and isinstance(args[1], (tuple, list)) else args[1:]
             self._viewed(first, sizes, result)
         elif name in ("t", "transpose", "permute") and first is not None:
             self._turned(first, result)
 
-    def _dense(self, name: str, args, kwargs, first, result, shape) -> list | None:
-        """The strides of new memory, whatever those of its model are; None: any."""
+    @staticmethod
+    def _is_dense(name: str, args, kwargs, first, result) -> bool:
+        """Whether a result is new memory, and contiguous for other strides of its model too."""
         steps = _plain(result.stride)
         is_ordered = first is None or all(a > b for a, b in itertools.pairwise(_plain(first.stride)))
         chosen = {"memory_format", "out"} & {*kwargs} or (name == "contiguous" and len(args) > 1)
         is_dense = steps == tuple(math.prod(_shape(result)[i + 1 :]) for i in range(len(steps)))
-        if name not in _LIKE | _SIZED | _NEW or chosen or not (is_ordered and is_dense):
-            return None
-        return _products(shape)
+        return name in _LIKE | _SIZED | _NEW and not chosen and is_ordered and is_dense
+
+    def is_contiguous(self, strides) -> bool:
+        """Whether these are strides of a tensor that is contiguous always."""
+        return tuple(strides) in self._dense
 
     def _viewed(self, first, sizes, result) -> None:
         shape, strides, numel = self._of(first)
@@ -325,7 +329,7 @@ class Watch(TorchFunctionMode):
             return
         terms = [term_of(one) for one in sizes]
         if list(sizes) == [-1]:
-            return self._put(result, [numel], numel, [poly(1)] if strides == _products(shape) else None)
+            return self._put(result, [numel], numel, None, self.is_contiguous(strides))
         if -1 in [int(one) for one in sizes]:
             at = [int(one) for one in sizes].index(-1)
             others = poly(1)
@@ -335,7 +339,7 @@ class Watch(TorchFunctionMode):
             for term in shape:
                 product = product * term
             terms[at] = quotient(product, others)
-        return self._put(result, terms, None, _products(terms) if strides == _products(shape) else None)
+        return self._put(result, terms, None, None, self.is_contiguous(strides))
 
     def _turned(self, first, result) -> None:
         """The terms of a tensor with its dimensions in another order, where that is certain."""
@@ -346,10 +350,12 @@ class Watch(TorchFunctionMode):
         order = [own.index(pair) for pair in zip(_shape(result), _plain(result.stride), strict=True)]
         self._put(result, [shape[i] for i in order], numel, [strides[i] for i in order])
 
-    def _put(self, tensor, shape, numel=None, strides=None) -> None:
+    def _put(self, tensor, shape, numel=None, strides=None, is_dense: bool = False) -> None:
         name = f"tensor{self._next()}"
         shape = [poly(one) for one in shape]
         strides = strides or [_symbol(f"{name}.stride[{i}]") for i in range(len(shape))]
+        if is_dense:
+            self._dense.add(tuple(strides))
         own = _shape(tensor), _plain(tensor.stride)
         if numel is None:
             numel = self._numels.get(tuple(shape), math.prod(shape, start=poly(1)))
