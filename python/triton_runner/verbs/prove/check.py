@@ -62,9 +62,9 @@ class Finding:
 class Checker:
     """reader: has read the kernel. tensors: by name."""
 
-    def __init__(self, reader: Reader, solver: Solver, tensors: dict, budget: float):
+    def __init__(self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = ""):
         self._reader, self._solver, self._tensors = reader, solver, tensors
-        self._budget = budget
+        self._budget, self._grid_stays = budget, grid_stays
         self._settled: dict = {}
         self._counted: Finding | None = None
         self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
@@ -369,6 +369,14 @@ class Checker:
                 finding.goals.append(Goal((), reason))
                 continue
             self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
+        if finding.goals and self._grid_stays and self._is_free:
+            text = (
+                f"its launch has the grid ({self._grid_stays}), and nothing says which it is for other sizes"
+            )
+            finding.unknown += [
+                dataclasses.replace(one.reason, text=f"{one.reason.text}; {text}") for one in finding.goals
+            ]
+            finding.goals = []
         return finding
 
     def _small(self, goal: Cond, given) -> Cond:

@@ -68,7 +68,10 @@ def relate(
             subject.assumptions.append(Assumption(f"{spelled(cond)}{CHECKED}", where, cond))
     extents = [one if isinstance(one, Poly) else poly(int(one)) for one in grid]
     extents += [poly(1)] * (3 - len(extents))
-    subject.set_grid(extents, place, ", ".join(map(_spell, extents)))
+    words = ", ".join(map(_spell, extents))
+    subject.set_grid(extents, place, words)
+    if all(extent.const is not None for extent in extents) and any(extent.const > 1 for extent in extents):
+        subject.grid_stays = words
 
 
 def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:

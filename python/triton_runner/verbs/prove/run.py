@@ -48,13 +48,15 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 
 def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say) -> list[Answer]:
     """What is not proved of all launches is looked at again where tensors that are alike have one shape: that
-    is an assumption of the answer, and what refutes it has such shapes."""
+    is an assumption of the answer, and what refutes it has such shapes. A kernel that has taken long is not
+    looked at again."""
+    began = now()
     found = [
         _Found(subject, solver, reader, [], one)
         for one in _findings(subject, solver, reader, names, seconds, say)
     ]
     weak = [one.finding.property for one in found if one.finding.verdict == UNKNOWN]
-    if weak and (other := subject.where_alike()) is not None:
+    if weak and now() - began < 3 * seconds and (other := subject.where_alike()) is not None:
         solver, reader = read(other, seconds)
         if not _contradictory(other, solver, reader):
             held = [Assumed(one.text, one.place) for one in subject.alike]
@@ -67,7 +69,7 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
-    checker = Checker(reader, solver, subject.tensors, seconds)
+    checker = Checker(reader, solver, subject.tensors, seconds, subject.grid_stays)
     for name in names:
         say(f"{subject.name}: {name}")
         yield from checker.findings([name])

@@ -89,14 +89,20 @@ def _arithmetic(name: str, make, swapped: bool = False):
     return method
 
 
-def _by_positive(make):
-    """Quotients by what is known to be positive."""
-    return lambda a, b: make(a, b) if b.const is None or b.const > 0 else None
+def _divided(a: Poly, b: Poly) -> Poly | None:
+    """The quotient; of -(n // -128), which rounds up, the inner one."""
+    if b.const is not None and b.const <= 0:
+        return quotient(-a, -b) if b.const else None
+    return quotient(a, b)
+
+
+def _left(a: Poly, b: Poly) -> Poly | None:
+    return remainder(a, b) if b.const is None or b.const > 0 else None
 
 
 for _name, _make in (
-    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul),
-    ("floordiv", _by_positive(quotient)), ("mod", _by_positive(remainder)),
+    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("floordiv", _divided),
+    ("mod", _left),
 ):  # fmt: skip
     setattr(Size, f"__{_name}__", _arithmetic(_name, _make))
     setattr(Size, f"__r{_name}__", _arithmetic(_name, _make, True))

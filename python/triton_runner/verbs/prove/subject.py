@@ -42,6 +42,7 @@ class Subject:
     integers: dict
     constants: dict
     grid: list | None = None
+    grid_stays: str = ""  # the grid of a launch, which the program makes of no size
     assumptions: list = dataclasses.field(default_factory=list)
     declared: dict = dataclasses.field(default_factory=dict)
     unsigned: frozenset = frozenset()
@@ -66,7 +67,7 @@ class Subject:
         self.declared |= told.declared
 
     def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
-        self.grid = grid
+        self.grid, self.grid_stays = grid, ""
         conds = [equal(programs(i), extent) for i, extent in enumerate(grid)]
         self.assumptions.append(Assumption(f"the grid is ({text})", place, both(*conds)))
 
