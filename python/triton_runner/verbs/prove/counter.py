@@ -70,6 +70,11 @@ class Refuter:
                 return found
         return None
 
+    def small(self, conds) -> tuple | None:
+        """A launch of small sizes under which conditions hold, as made() gives it."""
+        model = self._solver.model(*conds, *self._sizes(5000, 100, ""), seconds=self._seconds)
+        return model and self.made(model)
+
     def _sizes(self, high: int, last: int, name: str) -> list:
         """The sizes of a launch are at most `high`, and so are its programs."""
         conds = [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]

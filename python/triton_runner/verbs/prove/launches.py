@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import re
 
+from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import asked
-from triton_runner.verbs.prove import relations, sizes
+from triton_runner.verbs.prove import relations, shared, sizes
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import of_text
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
@@ -85,6 +86,7 @@ class Watching(asked.Watching):
             if len(self.subjects) >= self._most:
                 return self._leave_out(f"{call.name} with other sizes (--launches)")
             self._done[kind] = told
+            subject.buffers = shared.of_launch(relaunch.of_call(call))
             self.subjects.append(subject)
         elif self._done[kind] != told:
             self._leave_out(f"{call.name} with other numbers than those that are assumed")

@@ -18,6 +18,7 @@ PROPERTIES = {
     "covered": "each element of an output is written",
     "division": "no division by zero",
     "ends": "counted loops end",
+    "buffers": "what is in flight to shared memory is waited for",
 }
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._worker import job
-from triton_runner.verbs.prove import relations
+from triton_runner.verbs.prove import relations, shared
 from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
+    NOTHING,
     PROPERTIES,
     REFUTED,
     UNKNOWN,
@@ -51,9 +52,10 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
     is an assumption of the answer, and what refutes it has such shapes. A kernel that has taken long is not
     looked at again."""
     began = now()
+    of_ttir = [name for name in names if name != shared.PROPERTY]
     found = [
         _Found(subject, solver, reader, [], one)
-        for one in _findings(subject, solver, reader, names, seconds, say)
+        for one in _findings(subject, solver, reader, of_ttir, seconds, say)
     ]
     weak = [one.finding.property for one in found if one.finding.verdict == UNKNOWN]
     if weak and now() - began < 3 * seconds and (other := subject.where_alike()) is not None:
@@ -65,7 +67,19 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
                 for finding in _findings(other, solver, reader, weak, seconds, say)
             }
             found = [again.get(one.finding.property, one) for one in found]
-    return [one.answer(seconds) for one in found]
+    answers = [one.answer(seconds) for one in found]
+    if shared.PROPERTY in names:
+        refuter = Refuter(subject, solver, seconds, reader.accesses)
+        answers.append(_of_shared_memory(subject, refuter, reader))
+    return answers
+
+
+def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Answer:
+    if subject.buffers is not None:
+        return subject.buffers
+    if subject.ttgir is None:
+        return Answer(shared.PROPERTY, NOTHING, 0, [])
+    return shared.of_kernel(*subject.ttgir, subject, refuter, reader.loops)
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
@@ -129,12 +143,18 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
-    compiled = compile(path, to="ttir", **how)
+    try:
+        compiled = compile(path, to="ttgir", **how)
+    except DiagnosticError:  # the TTIR is there, or says why not
+        compiled = compile(path, to="ttir", **how)
     text, types = compiled.asm["ttir"], how["signature"] or ""
     if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
         words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
         types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
-    return of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
+    subject = of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
+    if "ttgir" in compiled.asm:
+        subject.ttgir = compiled.asm["ttgir"], compiled.metadata
+    return subject
 
 
 def of_case(path: str) -> Subject:
@@ -144,5 +164,6 @@ def of_case(path: str) -> Subject:
     if "ttir" not in launch.texts:
         raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
     subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
+    subject.buffers = shared.of_launch(launch)
     relations.of_values(subject, dict(launch.arguments.named), launch.grid, f"the launch in {path}")
     return subject

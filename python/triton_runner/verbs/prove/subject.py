@@ -49,6 +49,8 @@ class Subject:
     alike: list = dataclasses.field(
         default_factory=list
     )  # what is assumed where nothing is proved without it
+    ttgir: tuple | None = None  # (text, metadata) of a kernel without a launch
+    buffers: object = None  # the answer about shared memory of one that was launched
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
