@@ -45,6 +45,10 @@ def pytest_addoption(parser):
         "--triton-launches", metavar="N", type=int, default=16,
         help="Largest number of different launches of a test to judge (default: 16).",
     )  # fmt: skip
+    group.addoption(
+        "--triton-prove", action="store_true",
+        help="Prove of kernels, for every size, what triton-runner prove does; a refutation fails its test.",
+    )  # fmt: skip
     group.addoption("--triton-sarif", metavar="FILE", type=_output, help="Write the findings as SARIF 2.1.0.")
     group.addoption(
         "--triton-github", action="store_true", help="Print the findings as annotations of GitHub."
@@ -78,7 +82,7 @@ def _start(config, options):
         return
     if options.triton is None:
         given = {"level": "", "check": "", "target": "", "pretend_cuda": False, "strict": False, "kernel": "",
-                 "sarif": "", "github": False}  # fmt: skip
+                 "sarif": "", "github": False, "prove": False}  # fmt: skip
         for name, default in given.items():
             if (getattr(options, f"triton_{name}") or default) != default:
                 raise pytest.UsageError(

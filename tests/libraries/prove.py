@@ -1,10 +1,11 @@
 """Asks `prove` about the kernels that public libraries' operators, and Triton's tutorials, launch.
 
-    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER]
-                                     [--seconds N] [--write]
+    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER] [--reasons] [--write]
 
-Each case of cases_<library>.py, and each tutorial, runs through `triton-runner prove --json`. Of a kernel
-that several launch the first row counts. --write records shares and times in results/prove.json.
+The cases of cases_<library>.py run in one program, and each tutorial is one, through `triton-runner prove
+--json`. A kernel with other constants, or whose sizes belong together otherwise, is another row. Seconds are
+those of the processor. What is proved or refuted counts where its kernel takes less than LIMIT of them.
+--reasons counts what stops the others; --write records shares and times in results/prove.json.
 """
 
 import argparse
@@ -12,62 +13,61 @@ import collections
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import run as libraries  # noqa: E402
 from suite import results  # noqa: E402
 
-SECONDS = 3  # for each property
-LIMIT = 60  # for a case
+SECONDS = 1  # for each property
+LIMIT = 5  # for a kernel
 GIVEN = "numel < 2**30"
+# What the data of a kernel is, which its library's operators take for granted.
+DECLARED = {
+    "liger_kernel": {"liger_cross_entropy_kernel": "Y_ptr in 0..n_cols"},
+    "flag_gems": {"embedding_kernel": "in_ptr in 0..M"},
+}
 PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
-SETTLED = ("proved", "refuted", "nothing to prove")
 
 
 def prove(words: list[str], environment: dict[str, str]) -> list[dict]:
-    """The proofs of what a program launches; none where it does not end in time."""
+    """The proofs of what a program launches; none where it fails."""
     command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(SECONDS)]
-    command += ["--given", GIVEN, *words]
+    command += ["--launches", "2000", "--given", GIVEN, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, **environment}
-        )
-        return json.loads(done.stdout)["proofs"]
-    except (subprocess.TimeoutExpired, ValueError, KeyError):
+        return json.loads(done.stdout[done.stdout.index("{\n") :])["proofs"]
+    except (ValueError, KeyError):
+        print(f"{words[-3:]}: {done.stderr.strip()[-300:]}", flush=True)
         return []
 
 
-def of_library(name: str, only: str, seconds: float) -> list[dict]:
+def of_library(name: str, only: str) -> list[dict]:
     environment = libraries.environment(name)
     pretend = libraries.LIBRARIES[name][1][-1]
-    device = "cuda" if pretend else "cpu"
-    words = ["run", *["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, device, "--names"]
-    command = [sys.executable, "-m", "triton_runner", *words]
-    listed = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-    cases = [json.loads(line)["name"] for line in listed.stdout.splitlines() if line.startswith('{"name"')]
-    proofs: dict = {}
-    end = time.monotonic() + seconds
-    for case in cases:
-        if only in case and time.monotonic() < end:
-            words = [*["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, device, case]
-            for proof in prove(words, environment):
-                proofs.setdefault(proof["kernel"], proof)
-                print(f"{name}, {case}, {proof['kernel']}: {_verdicts(proof)}", flush=True)
-    return [*proofs.values()]
+    words = [*["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
+    proofs = prove(words, environment)
+    for kernel, given in DECLARED.get(name, {}).items():
+        if any(proof["kernel"] == kernel for proof in proofs):
+            again = prove(["--kernel", kernel, "--given", given, *words], environment)
+            if again:
+                proofs = [proof for proof in proofs if proof["kernel"] != kernel] + again
+    for proof in proofs:
+        print(f"{name}, {proof['kernel']}: {_verdicts(proof)}", flush=True)
+    return proofs
 
 
 def of_tutorials(folder: str) -> list[dict]:
-    proofs: dict = {}
+    found = []
     for script in sorted(pathlib.Path(folder).glob("[0-9]*.py")):
         for proof in prove(["--pretend-cuda", str(script)], {"TRITON_RUNNER_QUICK": "1"}):
-            proofs.setdefault(proof["kernel"], proof)
+            found.append(proof)
             print(f"{script.name}, {proof['kernel']}: {_verdicts(proof)}", flush=True)
-    return [*proofs.values()]
+    return found
 
 
 def _verdicts(proof: dict) -> str:
@@ -77,15 +77,44 @@ def _verdicts(proof: dict) -> str:
 
 
 def shares(proofs: list[dict]) -> dict[str, str]:
-    """Counts, for each property, the kernels with each verdict, without those that have nothing to prove."""
+    """Counts, for each property, the kernels with each verdict, without those that have nothing to prove;
+    what took more than LIMIT is not decided."""
     found = {}
     for name in PROPERTIES:
         count = collections.Counter(
-            one["verdict"] for proof in proofs for one in proof["answers"] if one["property"] == name
+            one["verdict"] if proof["seconds"] < LIMIT or one["verdict"] == "nothing to prove" else "late"
+            for proof in proofs
+            for one in proof["answers"]
+            if one["property"] == name
         )
         whole = sum(count.values()) - count["nothing to prove"]
-        found[name] = f"{count['proved']} proved and {count['refuted']} refuted of {whole}"
+        part = round(100 * (count["proved"] + count["refuted"]) / whole) if whole else 0
+        found[name] = f"{count['proved']} proved and {count['refuted']} refuted of {whole}, {part} %"
     return found
+
+
+def _together(rows: list[list]):
+    """The share of all rows for each property, whose cells begin with numbers: proved, refuted, of."""
+    for column, name in enumerate(PROPERTIES, 2):
+        proved, refuted, whole = (
+            sum(numbers)
+            for numbers in zip(*(map(int, re.findall(r"\d+", row[column])[:3]) for row in rows), strict=True)
+        )
+        yield f"{name} {proved + refuted} of {whole}"
+
+
+def reasons(proofs: list[dict]):
+    """(how many kernels, property, what stops it), the most frequent first."""
+    count: collections.Counter = collections.Counter()
+    for proof in proofs:
+        stops = {
+            (answer["property"], re.sub(r"\S+\.py:\d+|'[^']*'|\d+(\.\d+)?", "#", reason["text"]))
+            for answer in proof["answers"]
+            if answer["verdict"] == "unknown"
+            for reason in answer["reasons"]
+        }
+        count.update(stops)
+    return [(number, *stop) for stop, number in count.most_common()]
 
 
 def main() -> None:
@@ -93,12 +122,16 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--only", default="")
     parser.add_argument("--tutorials", default="")
-    parser.add_argument("--seconds", type=float, default=36000, help="no case of a library begins later")
+    parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    groups = {name: of_library(name, options.only, options.seconds) for name in options.libraries}
+    groups = {name: of_library(name, options.only) for name in options.libraries}
     if options.tutorials:
         groups["tutorials"] = of_tutorials(options.tutorials)
+    if len(groups) > 1:
+        groups["all"] = [proof for proofs in groups.values() for proof in proofs]
+    for number, *stop in reasons(groups.get("all", [])) if options.reasons else ():
+        print(number, *stop)
     rows = []
     for name, proofs in groups.items():
         seconds = [proof["seconds"] for proof in proofs]
@@ -110,11 +143,12 @@ def main() -> None:
             )
     if options.write:
         columns = ["of", "kernels", *PROPERTIES, "median s", "longest s"]
-        what = f"kernels that operators of libraries and tutorials launch, under `--given '{GIVEN}'`"
+        what = f"kernels that libraries and tutorials launch, `--given '{GIVEN}'`, decided in {LIMIT} s"
         command = "python tests/libraries/prove.py " + " ".join(options.libraries)
         old = results.read("prove").get("libraries", {"table": {"rows": []}})["table"]["rows"]
         rows = [*(row for row in old if row[0] not in groups), *rows]
-        said = f"{sum(row[1] for row in rows)} kernels"
+        rows = [row for row in rows if row[0] != "all"]
+        said = f"{sum(row[1] for row in rows)} kernels; proved or refuted: " + ", ".join(_together(rows))
         results.record(
             "prove", "libraries", what, command, {"result": said}, table={"columns": columns, "rows": rows}
         )

@@ -28,6 +28,7 @@ ROWS = (
     Element("f8E8M0FNU", "float8_e8m0fnu", "", "F8_E8M0"),
 )
 _SPELLED = {name.lower(): row for row in ROWS for name in (row.name, row.numpy, row.triton) if name}
+_SPELLED["u1"] = _SPELLED["i1"]  # as Triton's launches name a bool
 
 
 def find(text):

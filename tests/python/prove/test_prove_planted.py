@@ -4,18 +4,23 @@ import functools
 
 import proved_table as table
 import pytest
+import varied_table as varied
 
 pytest.importorskip("z3")
 
 from triton_runner.verbs.prove import run
 
+# Of the faults that are refuted in principle: the launch takes too many programs, or too large a grid.
+UNKNOWN = ("pairs of 2**31", "maxima of 2**31", "a grid of 2**16 blocks")
+
 
 @functools.cache
 def answers(
-    kernel: str, types: tuple, constants: tuple, grid: str, given: str, properties: tuple = ()
-) -> dict:
+    kernel: str, types: tuple, constants: tuple, grid: str, given: str, properties: tuple = (),
+    file: str = table.KERNELS,
+) -> dict:  # fmt: skip
     how = {"signature": ", ".join(types), "constexprs": dict(constants), "target": "cuda:80", "options": {}}
-    subject = run.of_kernel(f"{table.KERNELS}:{kernel}", kernel, how)
+    subject = run.of_kernel(f"{file}:{kernel}", kernel, how)
     subject.assume((given,), grid)
     subject.simplify()
     proof = run.proof(subject, properties, 30)
@@ -43,6 +48,29 @@ def test_a_wrong_kernel_is_refuted_or_unknown(name):
     assert answer.verdict == "refuted", answer.reasons
     example = answer.counter_example
     assert example.line and example.report
+
+
+@pytest.mark.parametrize("name", varied.RIGHT)
+def test_another_right_kernel_is_proved(name):
+    kernel, types, constants, grid, given = varied.RIGHT[name]
+    words = kernel, tuple(types), tuple(constants.items()), grid, given
+    found = answers(*words, file=varied.KERNELS)
+    verdicts = {answer.verdict for answer in found.values()}
+    assert verdicts <= {"proved", "nothing to prove"}, found
+
+
+@pytest.mark.parametrize("name", [*varied.WRONG, *varied.LARGE])
+def test_another_wrong_kernel_is_refuted_or_unknown(name):
+    kernel, types, constants, grid, given, wrong = {**varied.WRONG, **varied.LARGE}[name]
+    words = kernel, tuple(types), tuple(constants.items()), grid, given
+    answer = answers(*words, (wrong,), varied.KERNELS)[wrong]
+    assert answer.verdict == ("unknown" if name in UNKNOWN else "refuted"), answer
+    assert answer.counter_example is None or answer.counter_example.line
+
+
+def test_how_many_there_are():
+    right, faults = [*table.RIGHT, *varied.RIGHT], [*table.WRONG, *table.LARGE, *varied.WRONG, *varied.LARGE]
+    assert len(right) >= 60 and len(faults) >= 60 and len(table.LARGE) + len(varied.LARGE) >= 20
 
 
 def test_a_kernel_that_does_nothing():

@@ -7,6 +7,7 @@ import random
 
 import proved_table as table
 import pytest
+import varied_table as varied
 
 pytest.importorskip("z3")
 
@@ -37,26 +38,30 @@ def _drawn(subject, solver, random_, assumed: list) -> dict | None:
     return solver.model(*conds, seconds=2)
 
 
-@pytest.mark.parametrize("kernel", table.RIGHT)
-def test_nothing_proved_goes_wrong(kernel):
-    types, constants, grid, given, _ = table.RIGHT[kernel]
+KERNELS = {name: (table.KERNELS, name, *row[:4]) for name, row in table.RIGHT.items()}
+KERNELS |= {name: (varied.KERNELS, *row) for name, row in varied.RIGHT.items()}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_nothing_proved_goes_wrong(name):
+    file, kernel, types, constants, grid, given = KERNELS[name]
     how = {"signature": ", ".join(types), "constexprs": constants, "target": "cuda:80", "options": {}}
-    subject = run.of_kernel(f"{table.KERNELS}:{kernel}", kernel, how)
+    subject = run.of_kernel(f"{file}:{kernel}", kernel, how)
     subject.assume((given,), grid)
     subject.simplify()
     proof = run.proof(subject, seconds=30)
     proved = {answer.property for answer in proof.answers if answer.verdict == "proved"}
     solver, reader = run.read(subject, 5)
     refuter = counter.Refuter(subject, solver, 1, reader.accesses)
-    random_, ran = random.Random(kernel), 0
+    random_, ran = random.Random(name), 0
     for _ in range(TIMES):
         model = _drawn(subject, solver, random_, [one.fact for one in reader.assumes])
         made = model and refuter.made(model)
         if not made or math.prod(made[0].grid) > 1 << 16 or _elements(made[0]) > 1 << 34:
             continue
         launch, few = made[0], min(math.prod(made[0].grid), 256)
-        for name, checks in _CHECKS.items():
-            if name in proved:
+        for property_, checks in _CHECKS.items():
+            if property_ in proved:
                 trap = launch.run(checks, few)
                 assert trap is None or trap.kind == "timeout", (launch.shown, launch.grid, str(trap))
         if "covered" in proved and _elements(launch) < _ELEMENTS and few == math.prod(launch.grid):

@@ -45,9 +45,10 @@ class Tensor:
     is_known: bool = False
     is_guessed: bool = False  # whether its size is that of one launch, for want of a better
     memory: str = ""  # which memory it lies in: the name of the first argument there
+    same: str = ""  # the first argument that begins at the same place, with elements of the same size
 
     def __post_init__(self):
-        self.memory = self.memory or self.name
+        self.memory, self.same = self.memory or self.name, self.same or self.name
         if self.numel is None:
             self.numel = symbol(f"{self.name}.numel", 0, MEMORY // self.bytes)
 

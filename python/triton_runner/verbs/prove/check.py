@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 
 from triton_runner.verbs.prove import cover
 from triton_runner.verbs.prove.facts import Access, Place, program, programs
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import NOTHING, PROVED, UNKNOWN, Reason
 from triton_runner.verbs.prove.solver import Solver
@@ -62,9 +62,9 @@ class Finding:
 class Checker:
     """reader: has read the kernel. tensors: by name."""
 
-    def __init__(self, reader: Reader, solver: Solver, tensors: dict, budget: float):
+    def __init__(self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = ""):
         self._reader, self._solver, self._tensors = reader, solver, tensors
-        self._budget = budget
+        self._budget, self._grid_stays = budget, grid_stays
         self._settled: dict = {}
         self._counted: Finding | None = None
         self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
@@ -72,17 +72,17 @@ class Checker:
     def findings(self, names) -> list[Finding]:
         found = []
         for name in names:
-            started = time.perf_counter()
+            started = now()
             self._deadline = self._solver.deadline = started + self._budget
             finding = getattr(self, f"_{name}")()
-            finding.seconds = round(time.perf_counter() - started, 3)
+            finding.seconds = round(now() - started, 3)
             found.append(finding)
         return found
 
     # ---- what all of them need
 
     def _proves(self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "") -> bool:
-        left = self._deadline - time.perf_counter()
+        left = self._deadline - now()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
             finding.unknown.append(_reason(late, place))
@@ -112,6 +112,12 @@ class Checker:
     def _sound(self, finding: Finding) -> bool:
         """Whether the model has all that the kernel does; else the property is unknown."""
         ends = self._ends_of_loops()
+        declared = {self._tensors[name].memory: name for name in self._reader.declared}
+        for access in self._reader.accesses:
+            name = declared.get(self._tensors[access.base].memory) if access.base else None
+            if access.kind != "loads" and name is not None:
+                why = f"--given says what {name} holds, and the kernel writes to it"
+                finding.unknown.append(_reason(why, access.place))
         for problem in self._reader.problems:
             finding.unknown.append(_reason(problem.why, problem.place))
         if ends.goals or ends.unknown:
@@ -302,7 +308,7 @@ class Checker:
             finding.count += write is other or write.kind == "atomics"
             if self._tensors[write.base].memory != self._tensors[other.base].memory:
                 continue
-            if write.base != other.base:
+            if self._tensors[write.base].same != self._tensors[other.base].same:
                 text = f"{write.base} and {other.base} share memory"
                 finding.unknown.append(_reason(text, write.place))
                 continue
@@ -336,10 +342,13 @@ class Checker:
     def _covered(self) -> Finding:
         finding = Finding("covered")
         self._sound(finding)
-        read = {one.base for one in self._reader.accesses if one.kind != "stores"}
+        tensors = self._tensors
+        read = {
+            tensors[one.base].memory for one in self._reader.accesses if one.base and one.kind != "stores"
+        }
         stores: dict = {}
         for access in self._reader.accesses:
-            if access.kind == "stores" and access.base not in read:
+            if access.kind == "stores" and access.base and tensors[access.base].memory not in read:
                 stores.setdefault(access.base, []).append(access)
         for base, accesses in stores.items():
             finding.count += 1
@@ -360,6 +369,14 @@ class Checker:
                 finding.goals.append(Goal((), reason))
                 continue
             self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
+        if finding.goals and self._grid_stays and self._is_free:
+            text = (
+                f"its launch has the grid ({self._grid_stays}), and nothing says which it is for other sizes"
+            )
+            finding.unknown += [
+                dataclasses.replace(one.reason, text=f"{one.reason.text}; {text}") for one in finding.goals
+            ]
+            finding.goals = []
         return finding
 
     def _small(self, goal: Cond, given) -> Cond:

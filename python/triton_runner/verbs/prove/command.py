@@ -6,6 +6,7 @@ import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
+from triton_runner._programs.ci import ci_options, write_ci
 from triton_runner._programs.options import ProgramOrFile, check_settings, print_result, prints_aside, verbs
 from triton_runner._programs.programs import kernel_options, program_arguments
 from triton_runner._programs.watched import in_own_process
@@ -34,9 +35,12 @@ from triton_runner.verbs.prove.results import PROPERTIES, SCHEMA, Proofs
     help="Seconds for each property (default: 5).",
 )  # fmt: skip
 @kernel_options
+@ci_options
 @program_arguments
 @in_own_process
-def prove_command(names, most, given, properties, seconds, how, as_json, program):
+def prove_command(
+    names, most, given, properties, seconds, how, as_json, program, junit, sarif, github
+):  # fmt: skip
     """Prove of kernels, for every size, that they stay inside of their arguments, do not overflow, write
     disjoint elements and all of an output, divide by nothing that is 0, and end.
 
@@ -52,9 +56,11 @@ def prove_command(names, most, given, properties, seconds, how, as_json, program
         check_settings()
         asked = Asked(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, say)
         result = asked.of_program(program, how) if program.is_program else asked.of_kernel(program, how)
+    from triton_runner.verbs.prove.ci import suite_of
     from triton_runner.verbs.prove.text import text_of
 
     print_result(result, as_json, text_of)
+    write_ci(lambda version: suite_of(result, program.name, version), junit, sarif, github, as_json)
     return result.exit_status
 
 

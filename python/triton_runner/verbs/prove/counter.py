@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-import time
 
 import numpy
 
@@ -19,6 +18,7 @@ from triton_runner._memory.arrays import wrap
 from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._memory.ghost_memory import Ghost
 from triton_runner.verbs.prove.facts import program, programs
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.results import CounterExample
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.subject import Subject
@@ -44,18 +44,20 @@ class Refuter:
 
     def __init__(self, subject: Subject, solver: Solver, seconds: float, accesses: list):
         self._subject, self._solver, self._seconds, self._accesses = subject, solver, seconds, accesses
-        read = {one.base for one in accesses if one.kind != "stores"}
-        self._outputs = {one.base for one in accesses if one.kind == "stores"} - read
+        memory = {name: tensor.memory for name, tensor in subject.tensors.items()}
+        read = {memory.get(one.base) for one in accesses if one.kind != "stores"}
+        written = {one.base for one in accesses if one.kind == "stores" and one.base}
+        self._outputs = {name for name in written if memory[name] not in read}
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
         if name not in CHECKS and name != "covered":
             return None
-        deadline = time.perf_counter() + self._seconds * 3
+        deadline = now() + self._seconds * 3
         for goal, (high, last) in itertools.product(goals[:3], _TIERS):
             if name == "covered" and high > 1 << 20:
                 continue
-            left = deadline - time.perf_counter()
+            left = deadline - now()
             if left <= 0:
                 break
             model = self._solver.model(
@@ -67,6 +69,11 @@ class Refuter:
             if found is not None:
                 return found
         return None
+
+    def small(self, conds) -> tuple | None:
+        """A launch of small sizes under which conditions hold, as made() gives it."""
+        model = self._solver.model(*conds, *self._sizes(5000, 100, ""), seconds=self._seconds)
+        return model and self.made(model)
 
     def _sizes(self, high: int, last: int, name: str) -> list:
         """The sizes of a launch are at most `high`, and so are its programs."""
@@ -129,16 +136,23 @@ class Refuter:
         """(the launch, how many of its first programs are needed) of a model's numbers."""
         change = _change(model)
         grid = tuple(_number(change, programs(i), 1) for i in range(3))
-        shown, named, memory = {}, [], {}
+        shown, named, memory, longest = {}, [], {}, {}
+        for tensor in self._subject.tensors.values():
+            count = max(_number(change, tensor.numel, 0), 0) * tensor.bytes
+            longest[tensor.memory] = max(count, longest.get(tensor.memory, 0))
         kernel_arguments = self._subject.function.regions[0].blocks[0].args
         for argument in kernel_arguments:
             name = argument.name.removeprefix("%")
             if name in self._subject.tensors:
                 tensor = self._subject.tensors[name]
-                count = max(_number(change, tensor.numel, 0), 0)
+                count = max(_number(change, tensor.numel, 0), -(-longest[tensor.memory] // tensor.bytes))
                 if tensor.memory not in memory:
                     is_output = name in self._outputs
                     array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
+                    if array.dtype.kind == "f" and not is_output and count <= _MOST_ELEMENTS:
+                        array[:] = (
+                            numpy.arange(count) % 61
+                        )  # two programs that write sums write different ones
                     if name in self._subject.declared and count <= _MOST_ELEMENTS:
                         array[:] = _held(_number(change, self._subject.declared[name][1], 1) - 1, array.dtype)
                 shown[name] = f"{tensor.element}[{count}]"

@@ -3,13 +3,15 @@ happens to divide by."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
+from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
-from triton_runner.verbs.prove import relations, sizes
+from triton_runner.verbs.prove import relations, shared, sizes
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import of_text
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
@@ -31,6 +33,12 @@ class Watching(intercept.Interceptor):
     def run(self, *words) -> int:
         with sizes.watching() as self._watch, observing(self._observe):
             return super().run(*words)
+
+    @contextlib.contextmanager
+    def looking(self):
+        """Looks at what is launched inside of the block."""
+        with sizes.watching() as self._watch, observing(self._observe), self.watching():
+            yield
 
     def seen(self, launch: intercept.InterceptedLaunch):
         """Keeps the terms of a launch, and gives Triton plain numbers."""
@@ -78,6 +86,7 @@ class Watching(intercept.Interceptor):
             if len(self.subjects) >= self._most:
                 return self._leave_out(f"{call.name} with other sizes (--launches)")
             self._done[kind] = told
+            subject.buffers = shared.of_launch(relaunch.of_call(call))
             self.subjects.append(subject)
         elif self._done[kind] != told:
             self._leave_out(f"{call.name} with other numbers than those that are assumed")
@@ -94,27 +103,32 @@ class Watching(intercept.Interceptor):
             value = named.get(name)
             if value is None or not hasattr(value, "untyped_storage"):
                 continue
-            shape, steps, numel = self._watch.described(value)
-            shapes[name], strides[name], numels[name] = shape, steps, numel
-            for atom in atoms_of(*shape, *steps, numel):
-                if atom.kind == "sym" and atom.args[0].startswith("tensor") and atom not in rename:
-                    field = atom.args[0].partition(".")[2]
-                    rename[atom] = symbol(f"{name}.{field}", atom.lo, atom.hi)
+            shapes[name], strides[name], numels[name] = self._watch.described(value)
+        dense = {name for name, steps in strides.items() if self._watch.is_contiguous(steps)}
+        for name, shape in shapes.items():
+            fields = [(f"{name}.numel", numels[name])]
+            fields += [(f"{name}.shape[{i}]", one) for i, one in enumerate(shape)]
+            fields += [(f"{name}.stride[{i}]", one) for i, one in enumerate(strides[name])]
+            for word, one in fields:
+                if one.atom is not None and _is_size(one.atom):
+                    rename.setdefault(one.atom, symbol(word, one.atom.lo, one.atom.hi))
+        grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
+        used = [*grid, *(named.get(name) for name in (*subject.integers, *subject.constants))]
+        used = [one.term for one in used if isinstance(one, sizes.Size)]
+        own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]
+        others = sorted(atoms_of(*used, *own))
+        for number, atom in enumerate(atom for atom in others if _is_size(atom) and atom not in rename):
+            word = f"other{number}.{atom.args[0].partition('.')[2]}"  # of a tensor that is not an argument
+            rename[atom] = symbol(word, atom.lo, atom.hi)
         change = Substitution(rename)
-        known = set(rename)
 
         def term(value):
-            """Returns the term of a number that is made of sizes of the launch's own tensors."""
-            is_own = (
-                isinstance(value, sizes.Size)
-                and {atom for atom in atoms_of(value.term) if atom.kind == "sym"} <= known
-            )
-            return change.poly(value.term) if is_own else None
+            """Returns the term of a number that is made of sizes of tensors."""
+            return change.poly(value.term) if isinstance(value, sizes.Size) else None
 
         for name in subject.integers:
             if (own := term(named.get(name))) is not None:
                 terms[name] = own
-        grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
         grid = [one if (own := term(one)) is None else own for one in grid]
         shapes = {name: [change.poly(one) for one in shape] for name, shape in shapes.items()}
         strides = {name: [change.poly(one) for one in steps] for name, steps in strides.items()}
@@ -123,7 +137,12 @@ class Watching(intercept.Interceptor):
         for name, value in subject.constants.items():
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
-        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted)
+        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense)
+
+
+def _is_size(atom) -> bool:
+    """Whether an atom is the size of a tensor, which has no name yet."""
+    return atom.kind == "sym" and atom.args[0].startswith("tensor")
 
 
 def _signature(call, src, named: dict) -> tuple[dict, dict]:

@@ -24,10 +24,11 @@ def of_values(subject: Subject, values: dict, grid, place: str) -> None:
 
 def relate(
     subject: Subject, values: dict, terms: dict, shapes: dict, strides: dict, numels: dict, grid, noted,
-    place: str = "its launch",
+    place: str = "its launch", dense=(),
 ) -> None:  # fmt: skip
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
-    of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked."""
+    of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked;
+    dense: the names of tensors that are contiguous whatever their sizes are."""
     free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
     for _ in noted:
         for cond, _ in noted:
@@ -47,21 +48,54 @@ def relate(
         shape, numel, why = same.of(name)
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
-        tensor.is_guessed |= bool(why) and same.is_guess
+        stays = any(term in fixed for one in shapes.get(name, ()) if (term := one.atom) is not None)
+        tensor.is_guessed |= same.is_guess if why else stays
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
+    subject.alike += _alike(tensors, values, place)
+    for name in dense:
+        tensor = subject.tensors[name]
+        if tensor.strides is not None and (cond := _contiguous(tensor)) is not TRUE:
+            subject.alike.append(Assumption(f"{name} is contiguous, as torch makes it", place, cond))
     for name, symbol in subject.integers.items():
         _number(subject, name, symbol, values.get(name), terms, place)
     wide = [name for name in subject.integers if name in terms and subject.arguments[name].bits == 32]
     if wide:
         text = f"{', '.join(wide)}: at most 2**31 - 1; for a larger number Triton compiles another kernel"
         subject.assumptions.append(Assumption(text, place, both()))
-    _memory(subject, values)
+    _memory(subject, values, place)
     for cond, where in noted:
         if (cond := change.cond(cond)) is not TRUE:
             subject.assumptions.append(Assumption(f"{spelled(cond)}{CHECKED}", where, cond))
     extents = [one if isinstance(one, Poly) else poly(int(one)) for one in grid]
     extents += [poly(1)] * (3 - len(extents))
-    subject.set_grid(extents, place, ", ".join(map(_spell, extents)))
+    words = ", ".join(map(_spell, extents))
+    subject.set_grid(extents, place, words)
+    if all(extent.const is not None for extent in extents) and any(extent.const > 1 for extent in extents):
+        subject.grid_stays = words
+
+
+def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
+    """That tensors of the same shape have the same one always, although nothing says so. Of a square nobody
+    knows which size is equal to which."""
+    first: dict = {}
+    found = []
+    for name, tensor in tensors.items():
+        extents = tuple(int(one) for one in values[name].shape)
+        long = [extent for extent in extents if extent > 1]
+        if tensor.shape is None or not long or len(set(long)) < len(long):
+            continue
+        model = first.setdefault(extents, tensor)
+        pairs = zip(model.shape, tensor.shape, extents, strict=True)
+        conds = [equal(a, b) for a, b, extent in pairs if a != b and extent > 1]
+        if conds:
+            text = f"{name} has the shape of {model.name}: they are equal in its launch"
+            found.append(Assumption(text, place, both(*conds)))
+    return found
+
+
+def _contiguous(tensor):
+    pairs = zip(tensor.strides, _dense(tensor.shape), strict=True)
+    return both(*(equal(stride, product) for stride, product in pairs))
 
 
 def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dict, free: set) -> dict:
@@ -115,7 +149,7 @@ class _Same:
         self.is_guess = False  # whether another size would have done as well
         before = self._order[: self._order.index(name)]
         if self._is_asked(name) or not extents:
-            return shape, numel, ""
+            return self._filled(name)
         if any(atoms_of(*shape, numel) & atoms_of(*self._shapes[one], self._numels[one]) for one in before):
             return shape, numel, ""
         is_guess = self.is_guess = any(len(self._terms().get(extent, ())) > 1 for extent in extents)
@@ -126,6 +160,19 @@ class _Same:
                 return shape, numel, f", as {one} has"
         terms = {extent: these[0] for extent, these in self._terms().items()}
         found = [terms.get(extent, term) for extent, term in zip(extents, shape, strict=True)]
+        if found == shape:
+            return shape, numel, ""
+        return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
+
+    def _filled(self, name: str) -> tuple:
+        """The shape of a tensor of which some sizes are asked for: the others are equal to sizes that are."""
+        shape, numel, extents = self._shapes[name], self._numels[name], self._extents[name]
+        terms, found = self._terms(), list(shape)
+        for i, (term, extent) in enumerate(zip(shape, extents, strict=True)):
+            is_open = term.atom is not None and term.atom not in self._used and extent > 1
+            if is_open and not atoms_of(numel) & self._used and (equals := terms.get(extent)):
+                found[i] = equals[0]
+                self.is_guess |= len(equals) > 1
         if found == shape:
             return shape, numel, ""
         return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
@@ -163,8 +210,9 @@ class _Own:
         else:
             self._set_strides(strides or [poly(one) for one in self._steps])
         tensor.is_guessed = not atoms_of(tensor.numel)
-        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != tensor.numel:
-            self.cond = both(self.cond, equal(numel, tensor.numel))
+        whole = math.prod(self._shape, start=poly(1))  # with strides the memory is longer
+        if not self._is_flat and numel is not None and atoms_of(numel) & free and numel != whole:
+            self.cond = both(self.cond, equal(numel, whole))
 
     def _set_strides(self, strides) -> None:
         """Strides are any under which elements do not overlap; those of 1 stay so."""
@@ -192,7 +240,8 @@ class _Own:
         return f"{text} and the strides ({words}){apart}"
 
 
-def _dense(extents) -> list[int]:
+def _dense(extents) -> list:
+    """The strides of a contiguous tensor of these extents."""
     return [math.prod(extents[i + 1 :]) for i in range(len(extents))]
 
 
@@ -205,20 +254,26 @@ def _steps(value, extents) -> list[int]:
     return _dense(extents)
 
 
-def _memory(subject: Subject, values: dict) -> None:
-    """Tensors that begin in the same memory share it."""
+def _memory(subject: Subject, values: dict, place: str) -> None:
+    """Tensors of the same memory share it; those that begin at the same place are one."""
     first: dict = {}
     for name, tensor in subject.tensors.items():
         value = values.get(name)
         if value is None:
             continue
         if hasattr(value, "untyped_storage"):
-            key = value.untyped_storage().data_ptr()
+            key, start = value.untyped_storage().data_ptr(), value.data_ptr()
         elif hasattr(value, "data_ptr"):
-            key = value.data_ptr()
+            key = start = value.data_ptr()
         else:
-            key = value.__array_interface__["data"][0] if hasattr(value, "__array_interface__") else name
+            key = start = (
+                value.__array_interface__["data"][0] if hasattr(value, "__array_interface__") else name
+            )
         tensor.memory = first.setdefault(key, name)
+        tensor.same = first.setdefault((start, tensor.bytes), name)
+        if tensor.same != name:
+            text = f"{name} begins where {tensor.same} does"
+            subject.assumptions.append(Assumption(text, place, both()))
 
 
 def _spell(term) -> str:

@@ -18,6 +18,7 @@ PROPERTIES = {
     "covered": "each element of an output is written",
     "division": "no division by zero",
     "ends": "counted loops end",
+    "buffers": "what is in flight to shared memory is waited for",
 }
 
 
@@ -53,7 +54,7 @@ class CounterExample:
 @dataclasses.dataclass(frozen=True)
 class Answer:
     """verdict: proved, refuted, unknown, "nothing to prove". count: of accesses, loops, divisions, outputs
-    that were looked at."""
+    that were looked at. assumptions: those of this answer alone."""
 
     property: str
     verdict: str
@@ -61,6 +62,7 @@ class Answer:
     reasons: list[Reason]
     counter_example: CounterExample | None = None
     seconds: float = 0.0
+    assumptions: list[Assumed] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)

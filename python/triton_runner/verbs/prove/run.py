@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-import time
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._kernel.compiling.compile import compile
 from triton_runner._worker import job
-from triton_runner.verbs.prove import relations
-from triton_runner.verbs.prove.check import Checker
+from triton_runner.verbs.prove import relations, shared
+from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
+    NOTHING,
     PROPERTIES,
     REFUTED,
+    UNKNOWN,
     Answer,
     Assumed,
     Proof,
@@ -27,7 +30,7 @@ from triton_runner.verbs.prove.terms import TRUE
 
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
     """The answers for one kernel. names: the properties, by default all; seconds: for each of them."""
-    started = time.perf_counter()
+    started = now()
     say(subject.name)
     solver, reader = read(subject, seconds)
     assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
@@ -36,22 +39,75 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     ]
     contradictory = _contradictory(subject, solver, reader)
     if contradictory:
-        seconds_ = round(time.perf_counter() - started, 3)
+        seconds_ = round(now() - started, 3)
         return Proof(subject.name, subject.target, assumed, [], contradictory, seconds_)
     if solver.model(*(one.fact for one in reader.assumes), seconds=2) is None:
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
-    checker = Checker(reader, solver, subject.tensors, seconds)
-    refuter = Refuter(subject, solver, seconds * 0.3, reader.accesses)
-    answers = []
-    for finding in checker.findings(names or PROPERTIES):
-        say(f"{subject.name}: {finding.property}")
-        began = time.perf_counter()
+    answers = _answers(subject, solver, reader, names or PROPERTIES, seconds, say)
+    return Proof(subject.name, subject.target, assumed, answers, [], round(now() - started, 3))
+
+
+def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say) -> list[Answer]:
+    """What is not proved of all launches is looked at again where tensors that are alike have one shape: that
+    is an assumption of the answer, and what refutes it has such shapes. A kernel that has taken long is not
+    looked at again."""
+    began = now()
+    of_ttir = [name for name in names if name != shared.PROPERTY]
+    found = [
+        _Found(subject, solver, reader, [], one)
+        for one in _findings(subject, solver, reader, of_ttir, seconds, say)
+    ]
+    weak = [one.finding.property for one in found if one.finding.verdict == UNKNOWN]
+    if weak and now() - began < 3 * seconds and (other := subject.where_alike()) is not None:
+        solver, reader = read(other, seconds)
+        if not _contradictory(other, solver, reader):
+            held = [Assumed(one.text, one.place) for one in subject.alike]
+            again = {
+                finding.property: _Found(other, solver, reader, held, finding)
+                for finding in _findings(other, solver, reader, weak, seconds, say)
+            }
+            found = [again.get(one.finding.property, one) for one in found]
+    answers = [one.answer(seconds) for one in found]
+    if shared.PROPERTY in names:
+        refuter = Refuter(subject, solver, seconds, reader.accesses)
+        answers.append(_of_shared_memory(subject, refuter, reader))
+    return answers
+
+
+def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Answer:
+    if subject.buffers is not None:
+        return subject.buffers
+    if subject.ttgir is None:
+        return Answer(shared.PROPERTY, NOTHING, 0, [])
+    return shared.of_kernel(*subject.ttgir, subject, refuter, reader.loops)
+
+
+def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
+    checker = Checker(reader, solver, subject.tensors, seconds, subject.grid_stays)
+    for name in names:
+        say(f"{subject.name}: {name}")
+        yield from checker.findings([name])
+
+
+@dataclasses.dataclass
+class _Found:
+    """A finding, and that of which it is one."""
+
+    subject: Subject
+    solver: Solver
+    reader: Reader
+    assumed: list
+    finding: Finding
+
+    def answer(self, seconds: float) -> Answer:
+        finding, began = self.finding, now()
+        refuter = Refuter(self.subject, self.solver, seconds * 0.3, self.reader.accesses)
         example = refuter.refute(finding.property, finding.goals) if finding.goals else None
         reasons = [goal.reason for goal in finding.goals] + finding.unknown
         verdict = REFUTED if example else finding.verdict
-        spent = round(finding.seconds + time.perf_counter() - began, 3)
-        answers.append(Answer(finding.property, verdict, finding.count, reasons, example, spent))
-    return Proof(subject.name, subject.target, assumed, answers, [], round(time.perf_counter() - started, 3))
+        spent = round(finding.seconds + now() - began, 3)
+        held = self.assumed if verdict != UNKNOWN else []
+        return Answer(finding.property, verdict, finding.count, reasons, example, spent, held)
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
@@ -60,7 +116,7 @@ def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
     reader = Reader(
         subject.module, subject.function, subject.arguments, solver, subject.declared, subject.unsigned
     )
-    solver.deadline = time.perf_counter() + seconds
+    solver.deadline = now() + seconds
     reader.read()
     return solver, reader
 
@@ -87,12 +143,18 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
-    compiled = compile(path, to="ttir", **how)
+    try:
+        compiled = compile(path, to="ttgir", **how)
+    except DiagnosticError:  # the TTIR is there, or says why not
+        compiled = compile(path, to="ttir", **how)
     text, types = compiled.asm["ttir"], how["signature"] or ""
     if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
         words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
         types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
-    return of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
+    subject = of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
+    if "ttgir" in compiled.asm:
+        subject.ttgir = compiled.asm["ttgir"], compiled.metadata
+    return subject
 
 
 def of_case(path: str) -> Subject:
@@ -102,5 +164,6 @@ def of_case(path: str) -> Subject:
     if "ttir" not in launch.texts:
         raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
     subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
+    subject.buffers = shared.of_launch(launch)
     relations.of_values(subject, dict(launch.arguments.named), launch.grid, f"the launch in {path}")
     return subject

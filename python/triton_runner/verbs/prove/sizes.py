@@ -9,6 +9,7 @@ holds for such sizes alone.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 import os
@@ -45,6 +46,9 @@ _OTHER = {
     "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min",
 }  # fmt: skip
 _WRAPPERS = (f"torch{os.sep}overrides.py", f"torch{os.sep}_tensor.py")  # between a program and what it calls
+_LIKE = {
+    "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "clone", "contiguous",
+}  # fmt: skip
 _SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
 _NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
 
@@ -85,14 +89,20 @@ def _arithmetic(name: str, make, swapped: bool = False):
     return method
 
 
-def _by_positive(make):
-    """Quotients by what is known to be positive."""
-    return lambda a, b: make(a, b) if b.const is None or b.const > 0 else None
+def _divided(a: Poly, b: Poly) -> Poly | None:
+    """The quotient; of -(n // -128), which rounds up, the inner one."""
+    if b.const is not None and b.const <= 0:
+        return quotient(-a, -b) if b.const else None
+    return quotient(a, b)
+
+
+def _left(a: Poly, b: Poly) -> Poly | None:
+    return remainder(a, b) if b.const is None or b.const > 0 else None
 
 
 for _name, _make in (
-    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul),
-    ("floordiv", _by_positive(quotient)), ("mod", _by_positive(remainder)),
+    ("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("floordiv", _divided),
+    ("mod", _left),
 ):  # fmt: skip
     setattr(Size, f"__{_name}__", _arithmetic(_name, _make))
     setattr(Size, f"__r{_name}__", _arithmetic(_name, _make, True))
@@ -239,12 +249,17 @@ class Watch(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self._known: dict = {}
+        self._numels: dict = {}  # by shape
+        self._dense: set = set()  # the strides of contiguous tensors
+        self._living: dict = {}  # by memory: of a tensor that lives, so that no other takes its place
         self._count = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         result = function(*args, **kwargs)
+        if name == "contiguous" and args and result is args[0]:
+            result = result.view_as(result)  # for other sizes it is another tensor
         try:
             return self._seen(function, name, args, kwargs, result)
         except (TypeError, ValueError, AttributeError, IndexError, RuntimeError):
@@ -267,6 +282,10 @@ class Watch(TorchFunctionMode):
             return whole if index is None else whole[index]
         if is_tensor and name == "__len__":  # Python makes a plain number of it
             _note(equal(self._of(first)[0][0], result), 3)
+        if is_tensor and name == "is_contiguous" and result is True and len(args) == 1 and not kwargs:
+            shape, strides, _ = self._of(first)
+            for stride, product in zip(strides, _products(shape), strict=True):
+                _note(equal(stride, product), 3)
         if is_tensor and name in ("numel", "nelement"):
             return Size.of(result, self._of(first)[2])
         if isinstance(result, torch.Tensor):
@@ -280,27 +299,43 @@ class Watch(TorchFunctionMode):
         if name not in _OTHER and first is not None:
             if result is not first and _shape(first) == _shape(result):
                 shape, _, numel = self._of(first)
-                self._put(result, shape, numel)
+                self._put(result, shape, numel, None, self._is_dense(name, args, kwargs, first, result))
         elif name in _SIZED or name in _NEW:
             given = args[1:] if name in _NEW else args
             given = given[-1:] if name == "randint" else given
             sizes = kwargs.get("size", given[0] if given and isinstance(given[0], (tuple, list)) else given)
             sizes = [one for one in sizes if isinstance(one, int)]
             if len(sizes) == result.dim() and any(isinstance(one, Size) for one in sizes):
-                self._put(result, [term_of(one) for one in sizes])
+                shape = [term_of(one) for one in sizes]
+                self._put(result, shape, None, None, self._is_dense(name, args, kwargs, None, result))
         elif name in ("reshape", "view") and first is not None:
             sizes = args[1] if len(args) > 1 and isinstance(args[1], (tuple, list)) else args[1:]
             self._viewed(first, sizes, result)
         elif name in ("t", "transpose", "permute") and first is not None:
             self._turned(first, result)
 
+    @staticmethod
+    def _is_dense(name: str, args, kwargs, first, result) -> bool:
+        """Whether a result is new memory, and contiguous for other strides of its model too."""
+        steps = _plain(result.stride)
+        is_ordered = first is None or all(a > b for a, b in itertools.pairwise(_plain(first.stride)))
+        chosen = {"memory_format", "out"} & {*kwargs} or (name == "contiguous" and len(args) > 1)
+        is_dense = steps == tuple(math.prod(_shape(result)[i + 1 :]) for i in range(len(steps)))
+        return name in _LIKE | _SIZED | _NEW and not chosen and is_ordered and is_dense
+
+    def is_contiguous(self, strides) -> bool:
+        """Whether these are strides of a tensor that is contiguous always."""
+        return tuple(strides) in self._dense
+
     def _viewed(self, first, sizes, result) -> None:
-        shape, _, numel = self._of(first)
+        shape, strides, numel = self._of(first)
+        if len(sizes) == 1 and isinstance(sizes[0], torch.dtype) and _shape(first) == _shape(result):
+            return self._put(result, shape, numel, strides)
         if not all(isinstance(one, int) for one in sizes) or len(sizes) != result.dim():
             return
         terms = [term_of(one) for one in sizes]
         if list(sizes) == [-1]:
-            return self._put(result, [numel], numel)
+            return self._put(result, [numel], numel, None, self.is_contiguous(strides))
         if -1 in [int(one) for one in sizes]:
             at = [int(one) for one in sizes].index(-1)
             others = poly(1)
@@ -310,7 +345,7 @@ class Watch(TorchFunctionMode):
             for term in shape:
                 product = product * term
             terms[at] = quotient(product, others)
-        return self._put(result, terms)
+        return self._put(result, terms, None, None, self.is_contiguous(strides))
 
     def _turned(self, first, result) -> None:
         """The terms of a tensor with its dimensions in another order, where that is certain."""
@@ -321,20 +356,43 @@ class Watch(TorchFunctionMode):
         order = [own.index(pair) for pair in zip(_shape(result), _plain(result.stride), strict=True)]
         self._put(result, [shape[i] for i in order], numel, [strides[i] for i in order])
 
-    def _put(self, tensor, shape, numel=None, strides=None) -> None:
+    def _put(self, tensor, shape, numel=None, strides=None, is_dense: bool = False) -> None:
         name = f"tensor{self._next()}"
         shape = [poly(one) for one in shape]
         strides = strides or [_symbol(f"{name}.stride[{i}]") for i in range(len(shape))]
+        if is_dense:
+            self._dense.add(tuple(strides))
         own = _shape(tensor), _plain(tensor.stride)
-        self._known[id(tensor)] = (shape, strides, numel or _symbol(f"{name}.numel")), own
+        if numel is None:
+            numel = self._numels.get(tuple(shape), math.prod(shape, start=poly(1)))
+        self._numels.setdefault(tuple(shape), numel)
+        self._known[id(tensor)] = (shape, strides, numel), own
         weakref.finalize(tensor, self._known.pop, id(tensor), None)
+        if (place := _place(tensor)) and place not in self._living:
+            self._living[place] = shape, strides, numel
+            weakref.finalize(tensor, self._living.pop, place, None)
 
     def _of(self, tensor) -> tuple:
         known = self._known.get(id(tensor))
         if known is None or known[1] != (_shape(tensor), _plain(tensor.stride)):  # new, or changed in place
-            name = f"tensor{self._count + 1}"
-            self._put(tensor, [_symbol(f"{name}.shape[{i}]") for i in range(len(_shape(tensor)))])
+            if living := self._living.get(_place(tensor)):
+                self._put(tensor, living[0], living[2], living[1])
+                return living
+            name, rank = f"tensor{self._count + 1}", len(_shape(tensor))
+            numel = _symbol(f"{name}.numel")  # which is the only size of a vector
+            shape = [numel] if rank == 1 else [_symbol(f"{name}.shape[{i}]") for i in range(rank)]
+            self._put(tensor, shape, numel if rank else None)
         return self._known[id(tensor)][0]
+
+    def kept(self, tensor) -> tuple:
+        """What torch keeps of a tensor for its gradient: it gives another object of the same memory later."""
+        with torch._C.DisableTorchFunction():
+            same = tensor.detach()
+            if id(tensor) in self._known:
+                shape, strides, numel = self._of(tensor)
+                self._living.pop(_place(tensor), None)
+                self._put(same, shape, numel, strides)
+        return same
 
     def described(self, tensor) -> tuple | None:
         """(shape, strides, numel) as terms."""
@@ -346,6 +404,11 @@ class Watch(TorchFunctionMode):
         return self._count
 
 
+def _products(shape) -> list[Poly]:
+    """The strides of a contiguous tensor."""
+    return [math.prod(shape[i + 1 :], start=poly(1)) for i in range(len(shape))]
+
+
 def _symbol(name: str) -> Poly:
     return symbol(name, 0, 1 << 47)
 
@@ -353,6 +416,13 @@ def _symbol(name: str) -> Poly:
 def _plain(method):
     with torch._C.DisableTorchFunction():
         return tuple(int(one) for one in method())
+
+
+def _place(tensor) -> tuple | None:
+    """The memory that a tensor shows; None: it has none."""
+    with torch._C.DisableTorchFunction():
+        start = tensor.data_ptr() if tensor.layout == torch.strided else 0
+        return (start, tensor.dtype, _shape(tensor), _plain(tensor.stride)) if start else None
 
 
 def _shape(tensor) -> tuple:
@@ -377,10 +447,29 @@ def watching():
     triton.next_power_of_2 = next_power_of_2
     watch = Watch()
     try:
-        with watch:
+        with watch, _gradients(watch):
             yield watch
     finally:
         triton.next_power_of_2 = own
+
+
+@contextlib.contextmanager
+def _gradients(watch: Watch):
+    """torch leaves a mode while it computes gradients, and a program's own backward() asks for sizes too."""
+    own = getattr(torch.autograd, "_engine_run_backward", None)
+
+    def run(*args, **kwargs):
+        with watch:
+            return own(*args, **kwargs)
+
+    if own is not None:
+        torch.autograd._engine_run_backward = run
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(watch.kept, lambda tensor: tensor):
+            yield
+    finally:
+        if own is not None:
+            torch.autograd._engine_run_backward = own
 
 
 def _caller() -> str:

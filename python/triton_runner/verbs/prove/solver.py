@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 
 from triton_runner._base.errors import fail
+from triton_runner.verbs.prove.limit import interrupted, now
 from triton_runner.verbs.prove.terms import (
     INFINITY,
     TRUE,
@@ -89,7 +89,7 @@ class Solver:
         return self._known[key]
 
     def _ask(self, goal: Cond, given: tuple, seconds: float | None) -> bool | None:
-        left = self.deadline - time.perf_counter()
+        left = self.deadline - now()
         if left <= 0:
             self.late += 1
             return None
@@ -215,9 +215,9 @@ class Encoder:
         module = z3()
         text = "\n".join([*self._lines, *(f"(assert {one})" for one in (*self._sides, *lemmas))])
         solver = module.Solver()
-        solver.set("timeout", max(int(seconds * 1000), 1))
         solver.from_string(text)
-        answer = str(solver.check())
+        with interrupted(module.main_ctx(), seconds):
+            answer = str(solver.check())
         return answer, solver.model() if answer == "sat" else None
 
     # ---- words

@@ -9,6 +9,7 @@ from triton_runner._core import ir
 from triton_runner.verbs.prove.assumptions import MEMORY, Assumption, Given, Names, Tensor, of_grid
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
+    TRUE,
     Poly,
     Substitution,
     atoms_of,
@@ -41,9 +42,15 @@ class Subject:
     integers: dict
     constants: dict
     grid: list | None = None
+    grid_stays: str = ""  # the grid of a launch, which the program makes of no size
     assumptions: list = dataclasses.field(default_factory=list)
     declared: dict = dataclasses.field(default_factory=dict)
     unsigned: frozenset = frozenset()
+    alike: list = dataclasses.field(
+        default_factory=list
+    )  # what is assumed where nothing is proved without it
+    ttgir: tuple | None = None  # (text, metadata) of a kernel without a launch
+    buffers: object = None  # the answer about shared memory of one that was launched
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
@@ -62,7 +69,7 @@ class Subject:
         self.declared |= told.declared
 
     def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
-        self.grid = grid
+        self.grid, self.grid_stays = grid, ""
         conds = [equal(programs(i), extent) for i, extent in enumerate(grid)]
         self.assumptions.append(Assumption(f"the grid is ({text})", place, both(*conds)))
 
@@ -74,24 +81,52 @@ class Subject:
             if found is None:
                 break
             atom, term = found
-            change = Substitution({atom: term})
             self._bounds += [ge(term, atom.lo), le(term, atom.hi)]
-            self._bounds = [change.cond(cond) for cond in self._bounds]
-            self.assumptions = [
-                dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.assumptions
-            ]
-            self.integers = {name: change.poly(one) for name, one in self.integers.items()}
-            self.declared = {name: tuple(map(change.poly, pair)) for name, pair in self.declared.items()}
-            for tensor in self.tensors.values():
-                tensor.substitute(change)
-            for name, value in self.arguments.items():
-                if value.kind in ("int", "bool"):
-                    term = (change.poly if value.kind == "int" else change.cond)(value.term)
-                    self.arguments[name] = dataclasses.replace(value, term=term)
+            self._put(atom, term)
+
+    def _put(self, atom, term: Poly) -> None:
+        change = Substitution({atom: term})
+        self._bounds = [change.cond(cond) for cond in self._bounds]
+        self.assumptions = [dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.assumptions]
+        self.alike = [dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.alike]
+        self.integers = {name: change.poly(one) for name, one in self.integers.items()}
+        self.declared = {name: tuple(map(change.poly, pair)) for name, pair in self.declared.items()}
+        for tensor in self.tensors.values():
+            tensor.substitute(change)
+        for name, value in self.arguments.items():
+            if value.kind in ("int", "bool"):
+                term = (change.poly if value.kind == "int" else change.cond)(value.term)
+                self.arguments[name] = dataclasses.replace(value, term=term)
 
     def _conds(self) -> list:
         conds = [one.cond for one in self.assumptions]
         return [part for cond in conds for part in (cond.args if cond.op == "and" else (cond,))]
+
+    def where_alike(self) -> Subject | None:
+        """The same kernel with what is assumed of tensors that are alike; None: there are none."""
+        held = [one for one in self.alike if one.cond is not TRUE]
+        if not held:
+            return None
+        other = dataclasses.replace(
+            self,
+            arguments=dict(self.arguments),
+            tensors={name: dataclasses.replace(tensor) for name, tensor in self.tensors.items()},
+            integers=dict(self.integers), declared=dict(self.declared),
+            assumptions=[*self.assumptions, *held],
+            alike=[], _bounds=list(self._bounds),
+        )  # fmt: skip
+        for one in held:
+            for atom, term in filter(
+                None, map(_counted, one.cond.args if one.cond.op == "and" else [one.cond])
+            ):
+                a, b = atom.args
+                other._bounds += [
+                    ge(a, b * term),
+                    lt(a, b * term + b),
+                ]  # the quotient goes, and what it is stays
+                other._put(atom, term)
+        other.simplify()
+        return other
 
     def facts(self) -> list:
         """All that is assumed, as conditions."""
@@ -138,6 +173,19 @@ def _solved(cond) -> tuple | None:
             one.args[0] == "grid[0]" for one in rest.atoms() if one.kind == "sym"
         ):
             return atom, -rest if n == 1 else rest
+    return None
+
+
+def _counted(cond) -> tuple | None:
+    """(a quotient, the size that it is equal to)."""
+    if cond.op != "eq0":
+        return None
+    parts = cond.args[0].parts
+    for atoms, n in parts.items():
+        if len(atoms) == 1 and abs(n) == 1 and atoms[0].kind == "div":
+            rest = cond.args[0] - Poly({atoms: n})
+            if all(len(one) == 1 and one[0].kind == "sym" for one in rest.parts):
+                return atoms[0], -rest if n == 1 else rest
     return None
 
 

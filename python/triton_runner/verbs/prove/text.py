@@ -9,6 +9,7 @@ from triton_runner.verbs.prove.results import (
     REFUTED,
     UNKNOWN,
     Answer,
+    CounterExample,
     Proof,
     Proofs,
 )
@@ -54,18 +55,32 @@ def _verdicts(proof: Proof) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts if count) or NOTHING
 
 
+def verdicts_of(proof: Proof) -> str:
+    """A line: what is proved, what is refuted, what is unknown."""
+    words = {PROVED: [], REFUTED: [], UNKNOWN: []}
+    for answer in proof.answers:
+        words.get(answer.verdict, []).append(answer.property)
+    told = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in words.items() if names)
+    told = "nothing, as the assumptions contradict each other" if proof.contradictory else told or NOTHING
+    return f"{proof.kernel}: {told}"
+
+
 def _answer(answer: Answer):
     yield f"  {answer.verdict:16} {PROPERTIES[answer.property]}"
+    yield from (f"    where {one.text} ({one.place})" for one in answer.assumptions)
     if answer.verdict == REFUTED:
-        example = answer.counter_example
-        numbers = ", ".join(f"{name} = {value}" for name, value in example.arguments.items())
-        yield f"    by the launch {numbers}, grid {tuple(example.grid)}:"
-        yield from (f"      {line}" for line in example.report.splitlines())
+        yield f"    {launch_of(answer.counter_example)}:"
+        yield from (f"      {line}" for line in answer.counter_example.report.splitlines())
     elif answer.verdict == UNKNOWN:
         for reason in answer.reasons[:_MOST_REASONS]:
             yield f"    {reason.text}{_at(reason)}"
         if len(answer.reasons) > _MOST_REASONS:
             yield f"    and {len(answer.reasons) - _MOST_REASONS} more (--json)"
+
+
+def launch_of(example: CounterExample) -> str:
+    numbers = ", ".join(f"{name} = {value}" for name, value in example.arguments.items())
+    return f"by the launch {numbers}, grid {tuple(example.grid)}"
 
 
 def _at(reason) -> str:

@@ -3,8 +3,11 @@ finding."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._kernel.cases.results import FINE, NO_FAULT, NONDETERMINISTIC, Finding, Judged
+from triton_runner.verbs.prove import ci as prove_ci
 from triton_runner.verbs.verify.run import Verdict
 
 _STATES = {**dict.fromkeys(FINE, "passed"), "wrong": "failed", "unknown": "error"}
@@ -56,6 +59,14 @@ def suite_of(verdict: Verdict, subject: str, version: str) -> Suite:
     elif verdict.verdict == "unknown" and not any(check.state == "error" for check in checks):
         checks.append(Check("verdict", subject, "error", verdict.why[0]))
     return Suite("verify", subject, version, tuple(checks), subject, verdict.status, RULES)
+
+
+def with_proofs(suite: Suite, proofs) -> Suite:
+    """The checks of the launches, and those of their kernels for every size."""
+    more = [check for proof in proofs.proofs for check in prove_ci.checks_of(proof)]
+    status = suite.status or int(proofs.exit_status == 1)
+    rules = {**suite.rules, **prove_ci.RULES}
+    return dataclasses.replace(suite, checks=(*suite.checks, *more), status=status, rules=rules)
 
 
 def check_of(judged: Judged, strict: bool = False) -> Check:

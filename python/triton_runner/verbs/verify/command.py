@@ -144,9 +144,11 @@ class _Asked:
     def _report(self, result, proofs=None) -> watched.Report:
         from triton_runner.verbs.verify import ci as ci_checks
 
-        files, lines = ci_output(
-            lambda version: ci_checks.suite_of(result, self.program.name, version), **self.ci
-        )
+        def suite_of(version: str):
+            suite = ci_checks.suite_of(result, self.program.name, version)
+            return suite if proofs is None else ci_checks.with_proofs(suite, proofs)
+
+        files, lines = ci_output(suite_of, **self.ci)
         status, text = result.status, result.to_json() if self.is_json else str(result)
         if proofs is not None:
             status, text = status or int(proofs.exit_status == 1), _with_proofs(text, proofs, self.is_json)

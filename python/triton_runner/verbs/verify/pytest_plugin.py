@@ -30,6 +30,9 @@ from triton_runner._pipeline import stages
 from triton_runner._pretend import running
 from triton_runner._settings import devices
 from triton_runner._worker import llvm_passes
+from triton_runner.verbs.prove import ci as prove_ci
+from triton_runner.verbs.prove.results import Proof
+from triton_runner.verbs.prove.text import verdicts_of
 from triton_runner.verbs.verify import ci as ci_checks
 from triton_runner.verbs.verify import comparisons, program, unwritten
 
@@ -61,13 +64,15 @@ class Seen:
     kernels: list[str]
     issues: list[Issue]
     unjudged: list[Unjudged]
+    proofs: list[Proof] = dataclasses.field(default_factory=list)
 
 
 class _Test:
     """The launches of a test that runs now. selection: None where they are not judged."""
 
-    def __init__(self, name: str, selection: program.Selection | None, is_strict: bool):
+    def __init__(self, name: str, selection: program.Selection | None, is_strict: bool, proving=None):
         self.name, self.selection, self._is_strict = name, selection, is_strict
+        self._proving = proving  # Kernels of which something is proved
         self.launches = 0
         self.kernels: dict[str, None] = {}
         self.unjudged: list[Unjudged] = []
@@ -94,9 +99,18 @@ class _Test:
             self.unjudged.append(Unjudged(call.name, f"{type(error).__name__}: {lines[0]}"))
             return None
 
+    @contextlib.contextmanager
     def watching(self):
-        """Sees what the test compares inside of the block."""
-        return self.comparisons.watching() if self.comparisons else contextlib.nullcontext()
+        """Sees what the test compares, and how its sizes belong together, inside of the block."""
+        with contextlib.ExitStack() as held:
+            if self.comparisons:
+                held.enter_context(self.comparisons.watching())
+            if self._proving:
+                held.enter_context(self._proving.looking())
+            yield
+
+    def proofs(self) -> list[Proof]:
+        return self._proving.proofs() if self._proving else []
 
     def judged(self) -> list[Judged]:
         return self.selection.judged if self.selection else []
@@ -121,11 +135,15 @@ class _Test:
     def seen(self) -> Seen:
         judged, names = self.judged(), ci_checks.issue_of
         issues = [names(finding, one.kernel) for one in judged for finding in one.findings]
+        proofs = self.proofs()
+        issues += _refutations(proofs)
         unjudged = self.unjudged + [
             Unjudged(one.kernel, ci_checks.check_of(one).why) for one in judged if one.verdict == "unknown"
         ]
         left_out = self.selection.left_out if self.selection else 0
-        return Seen(self.name, self.launches, len(judged), left_out, [*self.kernels], issues, unjudged)
+        return Seen(
+            self.name, self.launches, len(judged), left_out, [*self.kernels], issues, unjudged, proofs
+        )
 
 
 @contextlib.contextmanager
@@ -176,6 +194,7 @@ class Plugin:
         self._held = contextlib.ExitStack()
         self._test: _Test | None = None
         self._seen: list[Seen] = []
+        self._proofs: dict = {}  # those of tests before
         try:
             self._settle()
         except DiagnosticError as error:
@@ -217,6 +236,11 @@ class Plugin:
         names, most = self._options.triton_kernel or (), self._options.triton_launches
         return program.Selection(self._judged_of(checks), names, most) if checks else None
 
+    def _proving(self):
+        from triton_runner.verbs.prove.tests import Kernels  # without it nobody needs Z3
+
+        return Kernels(self._options.triton_kernel or (), self._options.triton_launches, self._proofs)
+
     # --- hooks
 
     def pytest_configure(self, config):
@@ -239,7 +263,8 @@ class Plugin:
     def pytest_runtest_setup(self, item):
         wrong = None
         try:
-            self._test = _Test(item.nodeid, self._selection(item), self._options.triton_strict)
+            proving = self._proving() if self._options.triton_prove else None
+            self._test = _Test(item.nodeid, self._selection(item), self._options.triton_strict, proving)
         except DiagnosticError as error:
             self._test, wrong = _Test(item.nodeid, None, False), error
         result = yield
@@ -274,7 +299,8 @@ class Plugin:
         if test is not None:
             test.ended(self._options.triton_strict)
             test.passed()
-            if faults := test.news():
+            refuted = _refuted(test.proofs()) if when == "call" else ""
+            if faults := "\n".join(filter(None, [test.news(), refuted])):
                 pytest.fail(faults, pytrace=False)
         return result
 
@@ -367,9 +393,28 @@ def _summary(seen: list[Seen], how: str) -> list[str]:
         for unjudged in one.unjudged:
             whys[unjudged] = whys.get(unjudged, 0) + 1
     lines += [f"could not be judged: {_counted(n, 'launch')} of {u.kernel}: {u.why}" for u, n in whys.items()]
+    lines += _proved(seen)
     faults = sum(issue.level == "error" for issue in issues)
     lines.append(f"{_counted(faults, 'fault')}, {_counted(len(issues) - faults, 'warning')}")
     return lines
+
+
+def _refutations(proofs: list[Proof]) -> list[Issue]:
+    issues = [issue for one in proofs for answer in one.answers for issue in prove_ci.issues_of(one, answer)]
+    return [issue for issue in issues if issue.level == "error"]
+
+
+def _refuted(proofs: list[Proof]) -> str:
+    """What is refuted, as a person reads it."""
+    return "\n".join(f"{one.file}:{one.line}: {one.message}" for one in _refutations(proofs))
+
+
+def _proved(seen: list[Seen]) -> list[str]:
+    """A line for each kernel of which something was to be proved."""
+    proofs = {
+        as_json(proof)["kernel"] + repr(proof.assumptions): proof for one in seen for proof in one.proofs
+    }
+    return [f"for every size, {verdicts_of(proof)}" for proof in proofs.values()]
 
 
 def _counted(number: int, what: str) -> str:
@@ -385,4 +430,5 @@ def _suite(seen: list[Seen]) -> Suite:
         state = "failed" if faults else "passed"
         checks.append(Check(one.test, one.test.partition("::")[0], state, why, issues=tuple(one.issues)))
     status = int(any(check.state == "failed" for check in checks))
-    return Suite("pytest", "pytest", __version__, tuple(checks), "", status, ci_checks.RULES)
+    rules = {**ci_checks.RULES, **prove_ci.RULES}
+    return Suite("pytest", "pytest", __version__, tuple(checks), "", status, rules)

@@ -1,0 +1,57 @@
+"""A limit for a question, in seconds of the processor: a busy machine gives the same answers, later."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+import time
+
+_STEP = 0.02  # seconds between two looks at the clock
+
+
+def now() -> float:
+    """The seconds of the processor that this process has had."""
+    return time.process_time()
+
+
+@contextlib.contextmanager
+def interrupted(context, seconds: float):
+    """Interrupts what Z3 does in the block once it has had so many seconds."""
+    watch = _watch(os.getpid())
+    watch.begin(context, now() + seconds)
+    try:
+        yield
+    finally:
+        watch.end()
+
+
+@functools.lru_cache(maxsize=1)
+def _watch(process: int) -> _Watch:
+    """One for each process: a fork has no thread of its parent."""
+    return _Watch()
+
+
+class _Watch:
+    def __init__(self):
+        self._lock, self._is_asked = threading.Lock(), threading.Event()
+        self._context, self._last = None, 0.0
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def begin(self, context, last: float) -> None:
+        with self._lock:
+            self._context, self._last = context, last
+        self._is_asked.set()
+
+    def end(self) -> None:
+        with self._lock:
+            self._context = None
+        self._is_asked.clear()
+
+    def _follow(self) -> None:
+        while self._is_asked.wait():
+            with self._lock:
+                if self._context is not None and now() >= self._last:
+                    self._context.interrupt()
+            time.sleep(_STEP)
