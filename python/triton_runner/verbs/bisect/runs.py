@@ -52,6 +52,7 @@ class BisectedProgram:
     launch: KernelLaunch | None = None
     chosen: tuple = ()  # the levels to execute, one of the target's among them; none: all
     judge: Callable | None = None  # judges a kernel's arrays after the launch, in this process
+    torch: dict | None = None  # a plan of inductor/watch.py: its compiled graphs are compared with eager
 
     @property
     def executed(self) -> tuple:
@@ -97,15 +98,18 @@ class BisectedProgram:
             "do": "verbs.bisect.job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
             "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(_PRELOADED),
+            "torch": self.torch,
         }  # fmt: skip
 
 
 class Release:
     """A release, which runs the program at a level and under a plan of passes."""
 
-    def __init__(self, version: str, program: BisectedProgram, say=lambda text: None):
+    def __init__(self, version: str, program: BisectedProgram, say=lambda text: None, worker=None):
+        """worker: of another torch than the installed one, which ends with the release."""
         self.version, self.program, self.say = version, program, say
-        self._worker = _idle.pop(version, None) or workers.Worker(version)
+        self._is_own = worker is not None
+        self._worker = worker or _idle.pop(version, None) or workers.Worker(version)
         self.folder = self._worker.folder  # "": the one that is installed
         self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
         self._known: dict = {}
@@ -130,7 +134,7 @@ class Release:
         return view
 
     def close(self) -> None:
-        if len(_idle) < _KEPT and self.version not in _idle:
+        if not self._is_own and len(_idle) < _KEPT and self.version not in _idle:
             _idle[self.version] = self._worker
         else:
             self._worker.close()

@@ -10,7 +10,8 @@ import numpy
 
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
-from triton_runner.verbs.judge import compared, worth
+from triton_runner._memory import compared
+from triton_runner.verbs.judge import worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 
