@@ -41,7 +41,7 @@ class _Captured:
         self._calls += 1
         watch.calls += 1
         is_same = watch.plan.get("backend") == EAGER  # the graph itself
-        if is_same or not watch.is_looked_at(number) or not all(map(_is_plain, given)):
+        if is_same or not watch.is_looked_at(number, self._graph) or not all(map(_is_plain, given)):
             return self._compiled(*given)
         with_gradients = torch.is_grad_enabled() and any(
             isinstance(one, torch.Tensor) and one.requires_grad for one in given

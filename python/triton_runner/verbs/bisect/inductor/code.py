@@ -15,6 +15,7 @@ _KERNEL = re.compile(
 )
 _ITEM = re.compile(r"^\s+(?P<result>buf\d+) = (?P<of>buf\d+)\[\d+\]")
 _ALIAS = re.compile(r"^\s+(?P<result>buf\d+) = .*# alias")
+_NAME = re.compile(r"\b[a-z]\w+\b")
 _BUFFER = re.compile(r"\bbuf\d+\b")
 
 
@@ -29,10 +30,12 @@ class Written:
     nodes: tuple[str, ...]
 
 
-def hooked(text: str, graph) -> tuple[str, list[Written]]:
-    """The text of a compiled graph with hooks, and what each hands on, by its number. graph: Inductor's."""
+def hooked(text: str, graph) -> tuple[str, list[Written], dict]:
+    """The text of a compiled graph with hooks, what each hands on, by its number, and by each name the last
+    kernel that it is given to. graph: Inductor's."""
     lines, written, seen, inside = text.split("\n"), [], set(), False
     kernel_of: dict[str, str] = {}
+    given: dict[str, str] = {}
     for i, line in enumerate(lines):
         if _BODY.match(line) or re.match(r"^def call\(", line):
             inside = True
@@ -48,11 +51,12 @@ def hooked(text: str, graph) -> tuple[str, list[Written]]:
                 lines[i] = _with_hooks(line, [item["result"]], kernel, graph, written)
         elif call := _KERNEL.match(line):
             kernel = call["triton"] or call["name"]
+            given |= dict.fromkeys(_NAME.findall(line[call.end() :]), kernel)
             buffers = [name for name in dict.fromkeys(_BUFFER.findall(line)) if name not in seen]
             seen.update(buffers)
             kernel_of |= dict.fromkeys(buffers, kernel)
             lines[i] = _with_hooks(line, buffers, kernel, graph, written)
-    return "\n".join(lines), written
+    return "\n".join(lines), written, given
 
 
 def _with_hooks(line: str, buffers: list[str], kernel: str, graph, written: list[Written]) -> str:

@@ -12,14 +12,14 @@ from triton_runner._base.errors import fail
 from triton_runner._base.paths import write_file
 from triton_runner._base.progress import telling
 from triton_runner._base.typed import as_json
-from triton_runner._pipeline import torch_releases, versions, workers
+from triton_runner._pipeline import torch_releases, versions
 from triton_runner._programs.ci import of_torch, write_ci
 from triton_runner._programs.options import is_program
 from triton_runner.verbs.bisect.inductor import search, text
 from triton_runner.verbs.bisect.inductor.results import TorchFound
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 
-_STATUS = {"right": 0, "rounding": 0, "not compiled": 125, "unknown": 125}
+_STATUS = {"right": 0, "rounding": 0, "random": 0, "not compiled": 125, "unknown": 125}
 _PRELOADED = ("torch._dynamo", "torch._inductor.compile_fx")
 
 
@@ -46,8 +46,7 @@ def _release(version: str, program: BisectedProgram, say) -> Release:
     triton = torch_releases.triton_of(folder) or versions.installed()
     if triton is None:
         raise fail(f"torch {version} needs Triton, which is not installed")
-    worker = workers.Worker(triton, (folder, python)) if folder else None
-    return Release(triton, program, say, worker)
+    return Release(triton, program, say, version, (folder, python))
 
 
 def run(program: BisectedProgram, wanted: str | None, file: str | None, ci: dict) -> int:

@@ -76,7 +76,8 @@ class Compiled:
     """The graphs of one run. asked: calls of torch.compile; graphs: that were compiled; calls: of compiled
     graphs; compared: how often values were compared with eager's; partings: those that differ; applied: the
     applications of the subsystem that is switched, by name; notes: on what could not be compared; backend: the
-    program's own; has_triton: Inductor's kernels are Triton's; settings: those that this torch has."""
+    program's own; has_triton: Inductor's kernels are Triton's; settings: those that this torch has;
+    is_random: a graph draws random numbers."""
 
     asked: int = 0
     graphs: int = 0
@@ -89,6 +90,7 @@ class Compiled:
     has_triton: bool = False
     settings: list[str] = dataclasses.field(default_factory=list)
     kernels: list[Code] = dataclasses.field(default_factory=list)
+    is_random: bool = False
 
     def node(self, name: str) -> Node | None:
         """The node of that name in the first graph that has one."""

@@ -73,18 +73,19 @@ def perturbed(value, seed: int, given=()):
 
 
 class Nodes(torch.fx.Interpreter):
-    """A run of a graph. kept: copies of the values of the nodes that are asked for, and of random ones;
+    """A run of a graph. kept: copies of the values of the nodes that are asked for; drawn: of random ones;
     is_exact: in f64, with the random numbers that a run in the graph's own types drew; seed: of other
     roundings."""
 
     def __init__(self, graph_module, keep=(), drawn: dict | None = None, is_exact=False, seed: int = 0):
         super().__init__(graph_module)
         self.kept: dict = {}
+        self.drawn: dict = {}
         self._keep, self._drawn, self._exact, self._seed = set(keep), drawn or {}, is_exact, seed
 
     def run_node(self, n):
         if self._exact and n.name in self._drawn:
-            return exact(self._drawn[n.name])
+            return torch.utils._pytree.tree_map(exact, self._drawn[n.name])
         result = super().run_node(n)
         if self._exact and n.op == "get_attr":
             result = exact(result)
@@ -92,9 +93,10 @@ class Nodes(torch.fx.Interpreter):
             self._seed += 1
             given = [self.env.get(one) for one in n.all_input_nodes]
             result = perturbed(result, self._seed, given)
-        is_drawn = is_random(n)
-        if (n.name in self._keep or is_drawn) and isinstance(result, torch.Tensor):
-            self.kept[n.name] = result.detach().clone()
+        if n.name in self._keep and isinstance(result, torch.Tensor):
+            self.kept[n.name] = _clone(result)
+        if is_random(n):
+            self.drawn[n.name] = torch.utils._pytree.tree_map(_clone, result)
         return result
 
     def fetch_args_kwargs_from_env(self, n):
@@ -107,6 +109,10 @@ class Nodes(torch.fx.Interpreter):
 
     def call_method(self, target, args, kwargs):
         return super().call_method("double" if self._exact and target in _CASTS else target, args, kwargs)
+
+
+def _clone(value):
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
 def is_random(node) -> bool:
@@ -194,14 +200,14 @@ class Graph:
             for name, one in zip(self.placeholders, inputs, strict=False):
                 if isinstance(one, torch.Tensor):
                     values[f"input {name} afterwards"] = one
-            values |= {name: one for name, one in run.kept.items() if name in keep}
+            values |= run.kept
             arrays = {place: host(one.detach()) for place, one in values.items()}
             if is_exact:
                 result.exact = arrays
             elif seed:
                 result.moved.append(arrays)
             else:
-                result.own, drawn = arrays, run.kept
+                result.own, drawn = arrays, run.drawn
             writes = [i for i, one in enumerate(inputs) if getattr(one, "_version", 0) != versions[i]]
             result.runs.append(Ran(is_exact, seed, leaves, flat, writes))
         result.kinds = {f"output {i}": self._kinds.get(name) for i, name in enumerate(names)}

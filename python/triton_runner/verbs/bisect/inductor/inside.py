@@ -40,7 +40,8 @@ def watching(watch):
     def generate(self):
         text, kernels = own[2](self)
         if hasattr(text, "value") and id(self) in it.lowered:
-            text.value, it.lowered[id(self)].written = code.hooked(text.value, self)
+            lowered = it.lowered[id(self)]
+            text.value, lowered.written, lowered.calls_of = code.hooked(text.value, self)
         return text, kernels
 
     def finish(self, *args, **named):
@@ -73,6 +74,7 @@ class _Lowered:
     number: int = 0
     part: str = "forward"
     written: list = dataclasses.field(default_factory=list)
+    calls_of: dict = dataclasses.field(default_factory=dict)  # by a name, the last kernel that it is given to
     calls: int = 0
 
 
@@ -104,7 +106,7 @@ class _Inside:
         """A call of a compiled graph. inputs: which it empties."""
         watch, call = self._watch, lowered.calls
         lowered.calls += 1
-        if not watch.is_looked_at(call) or not all(
+        if not watch.is_looked_at(call, lowered.graph) or not all(
             not isinstance(one, torch.Tensor) or type(one) in (torch.Tensor, torch.nn.Parameter)
             for one in inputs
         ):
@@ -137,7 +139,11 @@ class _Inside:
             return
         names = graph.output_names()
         name = names[int(place.split()[1])] if place.startswith("output ") else place.split()[1]
-        watch.partings.append(_parting(lowered, graph, call, place, found, name))
+        parting = _parting(lowered, graph, call, place, found, name)
+        node = graph.nodes.get(name)
+        if node is not None and "copy_" in str(node.target):
+            name = node.args[0].name  # what it writes to
+        watch.partings.append(dataclasses.replace(parting, kernel=lowered.calls_of.get(name)))
 
     def _kernel(self, lowered: _Lowered, call: int, before, state, handed) -> Parting | None:
         """The first kernel whose value of a node differs from that of the graph that is lowered."""

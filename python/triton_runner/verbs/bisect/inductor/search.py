@@ -23,7 +23,7 @@ from triton_runner.verbs.bisect.inductor.compiled import (
     Parting,
 )
 from triton_runner.verbs.bisect.inductor.results import Cause, Judged, TorchFound
-from triton_runner.verbs.bisect.inductor.switches import PASSES, SETTINGS
+from triton_runner.verbs.bisect.inductor.switches import OWN_RANDOM, PASSES, SETTINGS
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.trial import Trial
 
@@ -36,7 +36,7 @@ _WHERE = {
     "inductor": "Inductor",
 }
 _RACE = {"TRITON_RUNNER_CHECK": "race", "TRITON_RUNNER_TIMING": "late"}
-_FINE = ("right", "rounding", "not compiled", "unknown")
+_FINE = ("right", "rounding", "random", "not compiled", "unknown")
 
 
 def bisect_torch(program: BisectedProgram, releases: list, say=lambda text, done=None: None) -> TorchFound:
@@ -124,6 +124,10 @@ class _TorchSearch:
                 return self._of_triton(below)
             if below.verdict == "unknown":
                 self._notes.append(f"{lowest} could not be judged: {below.first_why}")
+        if self._compiled.is_random and self._run(INDUCTOR, own_random=True).verdict == "wrong":
+            return self._of(
+                "random", f"right with eager's random numbers ({OWN_RANDOM.text}): Inductor draws its own"
+            )
         graphs = f"{self._compiled.graphs} graph{'s' * (self._compiled.graphs != 1)}"
         if not self._compiled.compared:
             self._notes.append("no value of a graph was compared: only the program judges")

@@ -37,10 +37,11 @@ class Setting:
 
 
 _INDUCTOR, _FUNCTORCH = "torch._inductor.config", "torch._functorch.config"
+# Not part of SETTINGS: without it a graph with random numbers is not eager's.
+OWN_RANDOM = Setting(_INDUCTOR, "fallback_random", True, "Inductor's own random numbers")
 SETTINGS = (
     Setting(_FUNCTORCH, "cse", False, "common subexpressions of the graph"),
     Setting(_INDUCTOR, "pattern_matcher", False, "the pattern matcher"),
-    Setting(_INDUCTOR, "fallback_random", True, "Inductor's own random numbers"),
     Setting(_INDUCTOR, "emulate_precision_casts", True, "narrow results kept wide within a kernel"),
     Setting(_INDUCTOR, "layout_optimization", False, "the choice of layouts"),
     Setting(_INDUCTOR, "comprehensive_padding", False, "padding of strides"),

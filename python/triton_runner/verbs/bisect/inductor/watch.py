@@ -2,7 +2,8 @@
 each compiled graph gives with the same graph in eager mode.
 
 A plan: backend ("off", "eager", ..., "inductor": the program's own), subsystem and most (switches.py), settings,
-and perturb (a seed: every operator's result is moved by rounding)."""
+perturb (a seed: every operator's result is moved by rounding), and own_random: Inductor draws its own random
+numbers, as it does by default, and graphs that draw some are not compared; else they are eager's."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ _SET_UP = {
     "torch._inductor.config.fx_graph_cache": False,
     "torch._inductor.config.fx_graph_remote_cache": False,
     "torch._inductor.config.compile_threads": 1,
+    "torch._inductor.config.fallback_random": True,
     "torch._functorch.config.enable_autograd_cache": False,
     "torch._functorch.config.enable_remote_autograd_cache": False,
     "torch._dynamo.config.automatic_dynamic_local_pgo": False,
@@ -37,6 +39,7 @@ class Watch:
         self.notes: list[str] = []
         self.backend = INDUCTOR
         self.has_triton = False
+        self.is_random = False
         self.kernels: list[Code] = []
         self.numbers: list[tuple] = []  # (Dynamo's context, the number of the graph), by which a backward has it
 
@@ -46,6 +49,7 @@ class Watch:
         return Compiled(
             self.asked, self.graphs, self.calls, self.compared, self.partings, self.switch.applied,
             list(dict.fromkeys(self.notes)), self.backend, self.has_triton, settings, self.kernels,
+            self.is_random,
         )  # fmt: skip
 
     def judged(self, verdict: str, why: str) -> tuple[str, str, dict]:
@@ -59,6 +63,8 @@ class Watch:
     def watching(self):
         """While the program runs."""
         _set_up()
+        if self.plan.get("own_random"):
+            importlib.import_module("torch._inductor.config").fallback_random = False
         with contextlib.ExitStack() as held:
             held.enter_context(self.switch.installed())
             held.enter_context(switches.set_to(self.plan.get("settings") or ()))
@@ -71,8 +77,11 @@ class Watch:
                 held.enter_context(inside.watching(self))
             yield self
 
-    def is_looked_at(self, call: int) -> bool:
+    def is_looked_at(self, call: int, graph) -> bool:
         """Returns whether a graph is compared in its call of that number, from 0."""
+        self.is_random |= graph.is_random
+        if graph.is_random and self.plan.get("own_random"):
+            return False
         return len(self.partings) < _PARTINGS and (call < _CALLS or not call & (call - 1))
 
     def _take_backend(self, held: contextlib.ExitStack) -> None:
