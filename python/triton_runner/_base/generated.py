@@ -30,7 +30,9 @@ class Origin:
     code: str = ""
 
     def __str__(self) -> str:
-        nodes = f"node{'s' * (len(self.nodes) != 1)} {', '.join(self.nodes)} of torch.compile" * bool(self.nodes)
+        nodes = f"node{'s' * (len(self.nodes) != 1)} {', '.join(self.nodes)} of torch.compile" * bool(
+            self.nodes
+        )
         place = f"{self.file}:{self.line}: {self.code}" if self.line else ""
         return ": ".join(filter(None, (nodes, place)))
 
@@ -63,7 +65,7 @@ def _of_call(file: str, number: int, linemap) -> Origin | None:
             nodes = [name for name in found[1].split(", ") if name]
             break
     place = _users(traces[at]) if at >= 0 else None
-    return Origin(nodes, *place) if nodes or place else None
+    return Origin(nodes, *(place or ())) if nodes or place else None
 
 
 def _users(trace: str | None) -> tuple[str, int, str] | None:
@@ -74,7 +76,7 @@ def _users(trace: str | None) -> tuple[str, int, str] | None:
         return None
     file, line, code = frames[-1]["file"], int(frames[-1]["line"]), (frames[-1]["code"] or "").strip()
     loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    if file not in loaded and file not in _running() or linecache.getline(file, line).strip() != code:
+    if (file not in loaded and file not in _running()) or linecache.getline(file, line).strip() != code:
         return None
     return file, line, code
 

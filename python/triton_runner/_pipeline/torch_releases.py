@@ -69,7 +69,9 @@ def triton_of(folder: str) -> str | None:
 
 
 def _install(version: str, target: Path) -> str:
-    reason = versions.pip(target, "--no-deps", "--extra-index-url", _INDEX, "--retries", "0", f"torch=={version}+cpu")
+    reason = versions.pip(
+        target, "--no-deps", "--extra-index-url", _INDEX, "--retries", "0", f"torch=={version}+cpu"
+    )
     if reason is not None:
         reason = versions.pip(target, f"torch=={version}")
     if reason is None:

@@ -197,7 +197,9 @@ def add(version: str) -> tuple[str, str]:
     terminal."""
     version = known(version)
     place = _place(version)
-    return fetch(place, f"Triton {version}", lambda: find(version), lambda scratch: _install(version, scratch))
+    return fetch(
+        place, f"Triton {version}", lambda: find(version), lambda scratch: _install(version, scratch)
+    )
 
 
 def fetch(place: Path, title: str, find_it, install) -> tuple[str, str]:

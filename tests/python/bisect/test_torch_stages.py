@@ -203,7 +203,9 @@ def test_a_fault_of_autograds_trace(tmp_path):
 def test_a_fault_of_dynamo(tmp_path):
     line = "b = a.relu() + (1 if torch.compiler.is_compiling() else 0)"
     end = "torch.testing.assert_close(b, layer(x, torch.zeros(64, device='cuda'))[1])"
-    text = faults.layer(line=line, grad=False, end=end).replace("torch.randn(64, device", "torch.zeros(64, device")
+    text = faults.layer(line=line, grad=False, end=end).replace(
+        "torch.randn(64, device", "torch.zeros(64, device"
+    )
     status, said = judge(tmp_path, text)
     one = of_release(said)
     assert (status, said["verdict"], one["stages"]["eager"]) == (1, "dynamo", "wrong")

@@ -23,7 +23,9 @@ BACKWARD = "(s.sum() + b.mean()).backward()"
 
 def layer(plant="", line="b = a.relu()", device="cuda", grad=True, end=BACKWARD):
     """The text of a program."""
-    return LAYER.format(plant=plant, line=line, device=device, grad=grad, end=end if grad or end != BACKWARD else "")
+    return LAYER.format(
+        plant=plant, line=line, device=device, grad=grad, end=end if grad or end != BACKWARD else ""
+    )
 
 
 _LINE = "b = a.relu()"

@@ -95,7 +95,9 @@ class _Command(ProgramOrFile):
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="For a kernel: NAME=VALUE.")
 @click.option("--option", "-O", "options", multiple=True, help="For a kernel: num_warps=8, num_stages=3.")
 @click.option(
-    "--torch", "is_torch", is_flag=True,
+    "--torch",
+    "is_torch",
+    is_flag=True,
     help="For a program with torch.compile: the stage, pass and kernel whose values are not eager's.",
 )
 @click.option("--torch-versions", help="--torch in these releases of torch: 2.13.0,2.14.1.")

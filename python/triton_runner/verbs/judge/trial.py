@@ -13,8 +13,8 @@ import hashlib
 import os
 import secrets
 
-from triton_runner.verbs.judge import answer as answering
 from triton_runner._memory import compared
+from triton_runner.verbs.judge import answer as answering
 from triton_runner.verbs.judge import evidence, processes, reference, replay, wire
 from triton_runner.verbs.judge.results import RANK, STATUS, VERSION, Case, Cost, Fault, Generated, Row
 

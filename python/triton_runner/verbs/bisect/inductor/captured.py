@@ -133,7 +133,9 @@ class _Gradients:
         named, want = {}, graphs.Expected(kinds={})
         names = self._captured._graph.placeholders
         for run in self._want.runs:
-            at = [i for i in coming if isinstance(run.outputs[i], torch.Tensor) and run.outputs[i].requires_grad]
+            at = [
+                i for i in coming if isinstance(run.outputs[i], torch.Tensor) and run.outputs[i].requires_grad
+            ]
             if not at:
                 return
             own = torch.autograd.grad(

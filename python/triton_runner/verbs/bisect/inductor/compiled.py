@@ -47,9 +47,11 @@ class Parting:
         where = f"graph {self.graph}, {self.part}" if self.part != "graph" else f"graph {self.graph}"
         what = self.place if self.node in (None, self.place) else f"{self.place} (node {self.node})"
         differs = self.differs
-        element = f"[{', '.join(map(str, differs.element))}]" if differs.element is not None else ""
+        if differs.element is None:
+            return f"{where}, {what}: it is {differs.got}, and {differs.want} in eager"
+        element = f"[{', '.join(map(str, differs.element))}]" if differs.element else "it"
         rest = f"{differs.elements} of {differs.of} elements differ"
-        return f"{where}, {what}: {element or 'it'} is {differs.got!r}, and {differs.want!r} in eager; {rest}"
+        return f"{where}, {what}: {element} is {differs.got!r}, and {differs.want!r} in eager; {rest}"
 
 
 @dataclasses.dataclass(frozen=True)

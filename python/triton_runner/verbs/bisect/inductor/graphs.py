@@ -19,7 +19,17 @@ from triton_runner.verbs.bisect.classes import Differs
 
 _NARROWED = (torch.float16, torch.bfloat16, torch.float32)  # types that are f64 in the exact run
 _CASTS = ("half", "bfloat16", "float")
-_DRAWS = ("rand", "normal", "bernoulli", "dropout", "uniform", "multinomial", "exponential", "seed", "poisson")
+_DRAWS = (
+    "rand",
+    "normal",
+    "bernoulli",
+    "dropout",
+    "uniform",
+    "multinomial",
+    "exponential",
+    "seed",
+    "poisson",
+)
 _SEEDS = (1, 2)  # runs with other roundings
 _TIMES = 8  # how much more than in the runs that were tried rounding may move a value
 VALUE = "value"
@@ -267,7 +277,9 @@ def _is_explained(got, own, others: list, decided) -> numpy.ndarray:
     with numpy.errstate(all="ignore"):
         x = own.astype(numpy.float64)
         moves = [numpy.where(decided, numpy.abs(x - other.astype(numpy.float64)), 0.0) for other in others]
-        noise = max((float(numpy.nan_to_num(one, nan=0.0, posinf=0.0).max(initial=0.0)) for one in moves), default=0.0)
+        noise = max(
+            (float(numpy.nan_to_num(one, nan=0.0, posinf=0.0).max(initial=0.0)) for one in moves), default=0.0
+        )
         near = numpy.abs(got.astype(numpy.float64) - x) <= _TIMES * noise
         return near | (got == own) | (numpy.isnan(x) & numpy.isnan(got.astype(numpy.float64)))
 

@@ -159,9 +159,7 @@ class _Inside:
             found = graphs.differs(host(value), written.node, want)
             if found is not None:
                 parting = _parting(lowered, lowered.graph, call, written.node, found, written.node)
-                return dataclasses.replace(
-                    parting, kernel=written.kernel, kernels_nodes=list(written.nodes)
-                )
+                return dataclasses.replace(parting, kernel=written.kernel, kernels_nodes=list(written.nodes))
         return None
 
 

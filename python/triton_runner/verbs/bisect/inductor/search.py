@@ -57,9 +57,7 @@ def bisect_torch(program: BisectedProgram, releases: list, say=lambda text, done
     wrong = [one for one in judged if one.verdict not in _FINE]
     rest = [one for one in judged if one.verdict != "unknown"]
     main = (wrong or rest or judged)[-1]
-    return TorchFound(
-        verdict=main.verdict, program=program.name, target=program.target, releases=judged
-    )
+    return TorchFound(verdict=main.verdict, program=program.name, target=program.target, releases=judged)
 
 
 class _TorchSearch:
@@ -80,7 +78,8 @@ class _TorchSearch:
     def _of(self, verdict: str, headline: str, trial: Trial | None = None, **fields) -> Judged:
         trial = trial or Trial("unknown")
         compiled = self._compiled
-        fields.setdefault("said", trial.last_lines if trial.verdict != "right" else [])
+        printed = [line[:200] for line in trial.output.splitlines() if line.strip()][-8:]
+        fields.setdefault("said", printed if trial.verdict != "right" else [])
         return Judged(
             torch=self._version, triton=self._release.version, verdict=verdict, headline=headline,
             stages=self._stages, notes=list(dict.fromkeys([*self._notes, *compiled.notes])),
@@ -93,7 +92,9 @@ class _TorchSearch:
         if off.verdict == "unknown":
             return self._of("unknown", f"it does not run without torch.compile: {off.first_why}", off)
         if off.verdict == "wrong":
-            return self._of("program", "wrong without torch.compile too: the program, or what it expects", off)
+            return self._of(
+                "program", "wrong without torch.compile too: the program, or what it expects", off
+            )
         if not off.compiled.asked:
             return self._of("not compiled", "it never calls torch.compile")
         trial = self._stage(INDUCTOR)
@@ -194,7 +195,9 @@ class _TorchSearch:
         elif parting and parting.kernel and not crash:
             headline += f", kernel '{parting.kernel}'"
         if not compiled.partings and not crash:
-            self._notes.append("every value of a graph that was compared is right: the program sees another one")
+            self._notes.append(
+                "every value of a graph that was compared is right: the program sees another one"
+            )
         return self._of(
             verdict, headline, trial, is_crash=crash, cause=cause, others=causes[1:], levels=levels,
             **self._answer(parting, cause),
@@ -215,7 +218,8 @@ class _TorchSearch:
         if cause and cause.kind == "fusions":
             names = [name for side in cause.name.split(" with ") for name in side.split(" + ")][::-1]
         known = next(filter(None, map(self._compiled.node, names)), None)
-        if known is not None and node is None:
+        # A lowering is closer to the fault than the value in which it shows.
+        if known is not None and (node is None or cause.kind == "lowerings"):
             node, line = known.name, known.line or line
         if kernel and line is None and (code := self._compiled.code(kernel)):
             line = next((one.line for one in reversed(code.nodes) if one.line), None)
@@ -260,9 +264,7 @@ class _TorchSearch:
         if not texts or self._run(stage, settings=texts).verdict != "right":
             return []
         return [
-            Cause("setting", text)
-            for text in texts
-            if self._run(stage, settings=[text]).verdict == "right"
+            Cause("setting", text) for text in texts if self._run(stage, settings=[text]).verdict == "right"
         ]
 
 

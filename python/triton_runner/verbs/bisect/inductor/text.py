@@ -40,7 +40,8 @@ def _release(one: Judged, target: str) -> list[str]:
         verdicts = (f"{_LEVELS.get(level, level)} {verdict}" for level, verdict in one.levels.items())
         lines.append("  " + ", ".join(verdicts))
     if one.compared:
-        lines.append(f"  {one.graphs} graphs, compared with eager {one.compared} times")
+        graphs = f"{one.graphs} graph{'s' * (one.graphs != 1)}"
+        lines.append(f"  {graphs}, compared with eager {one.compared} time{'s' * (one.compared != 1)}")
     if one.fault:
         lines += [f"  {note}" for note in one.fault.notes]
         lines += filter(None, map(str, one.fault.evidence))

@@ -41,7 +41,9 @@ class Watch:
         self.has_triton = False
         self.is_random = False
         self.kernels: list[Code] = []
-        self.numbers: list[tuple] = []  # (Dynamo's context, the number of the graph), by which a backward has it
+        self.numbers: list[
+            tuple
+        ] = []  # (Dynamo's context, the number of the graph), by which a backward has it
 
     def result(self) -> Compiled:
         """The result, once the program has ended."""
