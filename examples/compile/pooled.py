@@ -1,5 +1,6 @@
-"""A layer whose gradient torch.compile computes wrongly, in torch 2.13 and 2.14 (pytorch#198119): the last window
-of a pool with ceil_mode covers two elements, and Inductor divides by three (doc/guide/torch-bisect.md).
+"""A layer whose gradient torch.compile computes wrongly, in torch 2.13 and 2.14 (pytorch#198119): the last
+window of a pool with ceil_mode covers two elements, and Inductor divides by three
+(doc/guide/torch-bisect.md).
 
 triton-runner bisect --torch --pretend-cuda examples/compile/pooled.py
 """

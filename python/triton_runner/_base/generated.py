@@ -1,9 +1,9 @@
-"""Finds the user's line and the nodes of the graph for a kernel in code that Inductor, torch.compile's default
-backend, has written: a place such as "cyjk...py:26" says nothing to a person.
+"""Finds the user's line and the nodes of the graph for a kernel in code that Inductor, the default backend of
+torch.compile, has written: a place such as "cyjk...py:26" says nothing to a person.
 
-Inductor keeps the line of each call of its code, in memory and in its cache; a comment above the call names the
-nodes. A line in the cache may be that of another program, or of this one before it was edited: it counts only
-where the text of the line is still the same."""
+Inductor keeps the line of each call of its code, in memory and in its cache; a comment above the call names
+the nodes. A line in the cache may be that of another program, or of this one before it was edited: it counts
+only where the text of the line is still the same."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ class Origin:
     code: str = ""
 
     def __str__(self) -> str:
-        nodes = f"node{'s' * (len(self.nodes) != 1)} {', '.join(self.nodes)} of torch.compile" * bool(
-            self.nodes
-        )
+        names, many = ", ".join(self.nodes), "s" * (len(self.nodes) != 1)
+        nodes = f"node{many} {names} of torch.compile" if names else ""
         place = f"{self.file}:{self.line}: {self.code}" if self.line else ""
         return ": ".join(filter(None, (nodes, place)))
 
 
 def origin() -> Origin | None:
-    """The origin of the kernel that is being launched, from the call of Inductor's code that launches it; None
-    where none does."""
+    """The origin of the kernel that is being launched, from the call of Inductor's code that launches it;
+    None where none does."""
     codecache = sys.modules.get("torch._inductor.codecache")
     linemaps = getattr(getattr(codecache, "PyCodeCache", None), "linemaps", None)
     frame = sys._getframe(1) if linemaps else None

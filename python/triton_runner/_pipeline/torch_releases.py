@@ -1,6 +1,6 @@
-"""Finds and fetches releases of torch beside the installed one, each in a folder of the cache (versions.folder()
-/torch): torch for CPUs where the package index has it, which runs with the Triton that is installed; else
-torch as the index has it, with all that it needs, its own Triton among them (5 GiB)."""
+"""Finds and fetches releases of torch beside the installed one, each in a folder of the cache
+(versions.folder()/torch): torch for CPUs where the package index has it, which runs with the Triton that is
+installed; else torch as the index has it, with all that it needs, its own Triton among them (5 GiB)."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ def triton_of(folder: str) -> str | None:
 
 
 def _install(version: str, target: Path) -> str:
-    reason = versions.pip(
-        target, "--no-deps", "--extra-index-url", _INDEX, "--retries", "0", f"torch=={version}+cpu"
-    )
+    alone = ("--no-deps", "--extra-index-url", _INDEX, "--retries", "0")
+    reason = versions.pip(target, *alone, f"torch=={version}+cpu")
     if reason is not None:
         reason = versions.pip(target, f"torch=={version}")
     if reason is None:
@@ -81,7 +80,7 @@ def _install(version: str, target: Path) -> str:
     if "No matching distribution" in reason or "ResolutionImpossible" in reason:
         has = re.search(r"from versions: ([^)]*)\)", reason)
         raise fail(
-            f"the package index has no torch {version} for Python {sys.version_info[0]}.{sys.version_info[1]}",
+            f"the package index has no torch {version} for Python {'.'.join(map(str, sys.version_info[:2]))}",
             *([f"it has {has[1]}"] if has else []),
         )
     raise fail(f"torch {version} could not be fetched: {reason.strip().splitlines()[-1]}")

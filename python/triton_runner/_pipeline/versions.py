@@ -203,8 +203,8 @@ def add(version: str) -> tuple[str, str]:
 
 
 def fetch(place: Path, title: str, find_it, install) -> tuple[str, str]:
-    """Fetches what find_it() does not find into a folder. install(scratch): puts it into a folder, and returns
-    the interpreter that runs it."""
+    """Fetches what find_it() does not find into a folder. install(scratch): puts it into a folder, and
+    returns the interpreter that runs it."""
     make_folder(place.parent)
     name = place.name.rpartition("-")[0]
     with (place.parent / f"{name}.lock").open("w") as lock:

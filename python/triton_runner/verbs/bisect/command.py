@@ -114,8 +114,9 @@ def bisect_command(
     are wrong; after any other exception, a crash or a time-out it cannot tell. A compiler that fails on a
     kernel is at fault where another release compiles it. Or PROGRAM is a kernel, kernel.py:name, with
     --args and --oracle. With --torch, the stage of torch.compile, Inductor's pass, and the line, the node and
-    the kernel whose values are not eager's. Exit status: 0 right or nondeterministic (no pass is at fault: the order of atomics
-    decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no verdict.
+    the kernel whose values are not eager's. Exit status: 0 right or nondeterministic (no pass is at fault:
+    the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no
+    verdict.
     """
     from triton_runner._base.typed import as_json
     from triton_runner._kernel.cases import case as cases
@@ -123,19 +124,19 @@ def bisect_command(
     from triton_runner.verbs.bisect import run as api
 
     if is_torch or torch_versions:
-        from triton_runner.verbs.bisect.inductor import command
+        from triton_runner.verbs.bisect import torch_command
 
         others = {
             "--versions": wanted, "--save": save, "--oracle": oracle, "--args": values, "--chip": chip,
             "--constexpr": constexprs, "--option": options,
         }  # fmt: skip
-        command.check(program, [name for name, value in others.items() if value])
+        torch_command.check(program, [name for name, value in others.items() if value])
         subject = api.program_of(
             program, None, oracle=None, grid=grid, constexprs=None, options=None, arguments=arguments,
             is_module=is_module, pretend_cuda=pretend_cuda, target=target, timeout=timeout,
             levels=levels.split(",") if levels else None,
         )  # fmt: skip
-        return command.run(subject, torch_versions, file, ci)
+        return torch_command.run(subject, torch_versions, file, ci)
     with contextlib.ExitStack() as held:
         named, case, folder = program, None, None
         if cases.is_case(program):

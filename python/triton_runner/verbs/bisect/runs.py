@@ -31,7 +31,7 @@ LEVELS = ("source", *EXECUTED, "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}
 _KEPT = 2
-# Of programs with torch.compile, two seconds a run: Inductor, changed before it is loaded where it is for cuda.
+# Inductor takes two seconds to load; it is changed for --pretend-cuda before that.
 _INDUCTOR = ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codegen.triton")
 _PRELOADED = (
     "numpy", "torch", "triton_runner", "triton_runner._pretend",

@@ -1,6 +1,7 @@
-"""From a wrong torch.compile program to the line: `triton-runner bisect --torch`.
+"""Runs a program with torch.compile in a worker, for `triton-runner bisect --torch`, and compares what each
+graph gives with the same graph in eager mode.
 
-- search: the stages of torch.compile, then Inductor's switches, then the kernel and its levels
-- watch, graphs, code, lines: in the worker, which runs the program and compares each compiled graph with eager
-- switches: the passes and settings of Inductor that can be left out
-- results, text: frozen dataclasses, of which the JSON is made, and how they read"""
+- watch: a run, with parts of torch.compile left out (switches)
+- captured, inside: the graphs that Dynamo captures, and those that Inductor compiles
+- graphs, code, lines: a graph in eager mode; hooks in Inductor's code; the user's lines
+- compiled: what a run answers"""

@@ -93,8 +93,8 @@ class _Gradients:
 
     def __init__(self, captured: _Captured, call: int, want: graphs.Expected, before: list):
         self._captured, self._call, self._want = captured, call, want
-        self._at = [i for i, one in enumerate(before)
-                    if isinstance(one, torch.Tensor) and one.requires_grad and i not in want.runs[0].writes]  # fmt: skip
+        needs = [i for i, one in enumerate(before) if isinstance(one, torch.Tensor) and one.requires_grad]
+        self._at = [i for i in needs if i not in want.runs[0].writes]
         self._coming: dict[int, torch.Tensor] = {}
 
     def through(self, passed: list) -> list:

@@ -1,5 +1,5 @@
-"""Makes the code that Inductor writes hand on each buffer as soon as the kernel that computes it has run: a call
-of torch's own hook (torch._inductor.hooks) at the end of the kernel's line.
+"""Makes the code that Inductor writes hand on each buffer as soon as the kernel that computes it has run: a
+call of torch's own hook (torch._inductor.hooks) at the end of the kernel's line.
 
     triton_poi_fused_add_0.run(arg0_1, buf0, 64, stream=stream0); run_intermediate_hooks('0', buf0)"""
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner.verbs.bisect.classes import Differs
-
 # The stages of torch.compile in order; "off" runs the program without it.
 OFF, EAGER, AOT, DECOMPOSED, INDUCTOR = "off", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"
 STAGES = (OFF, EAGER, AOT, DECOMPOSED, INDUCTOR)
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart:
+    """A difference of a value from the expected one. size: the largest, of the largest number; element: the
+    first that differs; None where the shape or the type does."""
+
+    size: float | None
+    elements: int
+    of: int
+    element: list[int] | None
+    got: float | int | bool | str
+    want: float | int | bool | str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,14 +40,14 @@ class Line:
 class Parting:
     """A value of compiled code that is not the graph's. graph: the number of the graph; part: "forward",
     "backward", or "graph" as Dynamo captured it; call: the first call that is wrong; place: "output 0",
-    "input x afterwards", "gradient of x", or the node; target: the operator; kernel: the one that computes it;
-    kernels_nodes: the nodes that this kernel computes."""
+    "input x afterwards", "gradient of x", or the node; target: the operator; kernel: the one that computes
+    it; kernels_nodes: the nodes that this kernel computes."""
 
     graph: int
     part: str
     call: int
     place: str
-    differs: Differs
+    differs: Apart
     node: str | None = None
     target: str | None = None
     kernel: str | None = None
@@ -77,8 +88,8 @@ class Code:
 class Compiled:
     """The graphs of one run. asked: calls of torch.compile; graphs: that were compiled; calls: of compiled
     graphs; compared: how often values were compared with eager's; partings: those that differ; applied: the
-    applications of the subsystem that is switched, by name; notes: on what could not be compared; backend: the
-    program's own; has_triton: Inductor's kernels are Triton's; settings: those that this torch has;
+    applications of the subsystem that is switched, by name; notes: on what could not be compared; backend:
+    the program's own; has_triton: Inductor's kernels are Triton's; settings: those that this torch has;
     is_random: a graph draws random numbers."""
 
     asked: int = 0

@@ -15,7 +15,7 @@ from triton_runner._memory import compared
 from triton_runner._memory.arguments import host
 from triton_runner._memory.difference import magnitude, plain, tolerance
 from triton_runner._memory.files import kind_of
-from triton_runner.verbs.bisect.classes import Differs
+from triton_runner.verbs.bisect.inductor.compiled import Apart
 
 _NARROWED = (torch.float16, torch.bfloat16, torch.float32)  # types that are f64 in the exact run
 _CASTS = ("half", "bfloat16", "float")
@@ -245,13 +245,13 @@ def _as_it_was(state, is_exact: bool):
         torch.set_default_dtype(default)
 
 
-def differs(got: numpy.ndarray, place: str, want: Expected) -> Differs | None:
+def differs(got: numpy.ndarray, place: str, want: Expected) -> Apart | None:
     """How compiled code's value differs from the graph's at a place; None where rounding explains it."""
     own, of_exact = want.own[place], want.exact.get(place)
     moved = [other[place] for other in want.moved if place in other]
     if got.shape != own.shape or got.dtype != own.dtype:
         texts = (f"{array.dtype}{list(array.shape)}" for array in (got, own))
-        return Differs("wrong", None, own.size, own.size, None, *texts)
+        return Apart(None, own.size, own.size, None, *texts)
     kind = want.kinds.get(place) or kind_of(own.dtype)
     others = [*moved, *([of_exact] if of_exact is not None and own.dtype.kind in "iub" else [])]
     decided = _decided(own, [one for one in others if one.shape == own.shape], kind)
@@ -269,7 +269,7 @@ def differs(got: numpy.ndarray, place: str, want: Expected) -> Differs | None:
         error = numpy.abs(got.astype(numpy.float64) - own.astype(numpy.float64))
     size = float(numpy.nan_to_num(error, nan=1e300, posinf=1e300).max(initial=0.0)) / (magnitude(own) or 1.0)
     at = tuple(wrong.element or ())
-    return Differs("wrong", size, wrong.elements, wrong.of, list(at), plain(got[at]), plain(own[at]))
+    return Apart(size, wrong.elements, wrong.of, list(at), plain(got[at]), plain(own[at]))
 
 
 def _is_explained(got, own, others: list, decided) -> numpy.ndarray:

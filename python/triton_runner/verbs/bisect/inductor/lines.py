@@ -1,5 +1,5 @@
-"""Finds the user's line of a node of a torch.compile graph: the innermost frame of its stack trace that is not
-torch's."""
+"""Finds the user's line of a node of a graph of torch.compile: the innermost frame of its stack trace that is
+not torch's."""
 
 from __future__ import annotations
 

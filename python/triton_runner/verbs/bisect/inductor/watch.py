@@ -1,9 +1,10 @@
-"""Runs a program in a worker with one of torch.compile's backends, with parts of it left out, and compares what
-each compiled graph gives with the same graph in eager mode.
+"""Runs a program in a worker with one of torch.compile's backends, with parts of it left out, and compares
+what each compiled graph gives with the same graph in eager mode.
 
-A plan: backend ("off", "eager", ..., "inductor": the program's own), subsystem and most (switches.py), settings,
-perturb (a seed: every operator's result is moved by rounding), and own_random: Inductor draws its own random
-numbers, as it does by default, and graphs that draw some are not compared; else they are eager's."""
+A plan: backend ("off", "eager", ..., "inductor": the program's own), subsystem and most (switches.py),
+settings, perturb (a seed: every operator's result is moved by rounding), and own_random: Inductor draws its
+own random numbers, as it does by default, and graphs that draw some are not compared; else they are
+eager's."""
 
 from __future__ import annotations
 
@@ -55,8 +56,8 @@ class Watch:
         )  # fmt: skip
 
     def judged(self, verdict: str, why: str) -> tuple[str, str, dict]:
-        """The verdict of a run, its reason, and the graphs as a message has them: a graph that differs is wrong,
-        whatever the program says."""
+        """The verdict of a run, its reason, and the graphs as a message has them: a graph that differs is
+        wrong, whatever the program says."""
         if verdict == "right" and self.partings:
             verdict, why = "wrong", str(self.partings[0])
         return verdict, why, as_json(self.result())
@@ -133,7 +134,7 @@ def _rounding(seed: int):
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from triton_runner.verbs.bisect.inductor import graphs
+    from triton_runner.verbs.bisect.inductor import graphs  # with torch
 
     class Rounding(TorchDispatchMode):
         def __init__(self):

@@ -15,9 +15,9 @@ from triton_runner._base.typed import as_json
 from triton_runner._pipeline import torch_releases, versions
 from triton_runner._programs.ci import of_torch, write_ci
 from triton_runner._programs.options import is_program
-from triton_runner.verbs.bisect.inductor import search, text
-from triton_runner.verbs.bisect.inductor.results import TorchFound
+from triton_runner.verbs.bisect import torch_search, torch_text
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
+from triton_runner.verbs.bisect.torch_results import TorchFound
 
 _STATUS = {"right": 0, "rounding": 0, "random": 0, "not compiled": 125, "unknown": 125}
 _PRELOADED = ("torch._dynamo", "torch._inductor.compile_fx")
@@ -38,7 +38,8 @@ def check(program: str, others: list[str]) -> None:
 def found(program: BisectedProgram, wanted: str | None, say) -> TorchFound:
     """The verdict in each of the releases of torch that are wanted; by default in the installed one."""
     names = torch_releases.expand(wanted)
-    return search.bisect_torch(program, [(name, functools.partial(_release, name)) for name in names], say)
+    releases = [(name, functools.partial(_release, name)) for name in names]
+    return torch_search.bisect_torch(program, releases, say)
 
 
 def _release(version: str, program: BisectedProgram, say) -> Release:
@@ -57,7 +58,7 @@ def run(program: BisectedProgram, wanted: str | None, file: str | None, ci: dict
     if file == "-":
         click.echo(written)
     else:
-        click.echo(text.page(result, program.name))
+        click.echo(torch_text.page(result, program.name))
         if file:
             write_file(file, written + "\n")
     status = _STATUS.get(result.verdict, 1)

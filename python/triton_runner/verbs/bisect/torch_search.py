@@ -22,9 +22,9 @@ from triton_runner.verbs.bisect.inductor.compiled import (
     Line,
     Parting,
 )
-from triton_runner.verbs.bisect.inductor.results import Cause, Judged, TorchFound
 from triton_runner.verbs.bisect.inductor.switches import OWN_RANDOM, PASSES, SETTINGS
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
+from triton_runner.verbs.bisect.torch_results import Cause, Judged, TorchFound
 from triton_runner.verbs.bisect.trial import Trial
 
 _TOP = "ttir"  # the level at which runs are made until Triton is in question
@@ -40,7 +40,8 @@ _FINE = ("right", "rounding", "random", "not compiled", "unknown")
 
 
 def bisect_torch(program: BisectedProgram, releases: list, say=lambda text, done=None: None) -> TorchFound:
-    """The verdict on a program in each of the releases of torch: (version, a function that gives its worker)."""
+    """The verdict on a program in each of the releases of torch, each as (version, a function that gives a
+    Release)."""
     if not program.is_module:
         check_program(program.name)
     program = dataclasses.replace(program, torch={"backend": INDUCTOR})
@@ -204,8 +205,8 @@ class _TorchSearch:
         )  # fmt: skip
 
     def _is_rounding(self) -> bool:
-        """Returns whether the program is wrong without torch.compile, too, once each operator's result is moved
-        by rounding."""
+        """Returns whether the program is wrong without torch.compile, too, once each operator's result is
+        moved by rounding."""
         trials = [self._run(OFF, perturb=seed) for seed in (1, 2)]
         return any(trial.verdict == "wrong" for trial in trials)
 
@@ -229,7 +230,8 @@ class _TorchSearch:
     # --- what can be left out
 
     def _causes(self, stage: str) -> list[Cause]:
-        """The parts without which the program is right: the first pass, or else fusions, settings and lowerings."""
+        """The parts without which the program is right: the first pass, or else fusions, settings and
+        lowerings."""
         names = ("decomposition",) if stage == DECOMPOSED else PASSES if stage == INDUCTOR else ()
         for name in names:
             if (cause := self._subsystem(stage, name)) is not None:

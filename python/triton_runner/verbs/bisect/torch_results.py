@@ -31,9 +31,10 @@ class Cause:
 class Judged:
     """The verdict on one release of torch.
 
-    - `verdict`: "right", "program" (wrong without torch.compile), "dynamo", "aot", "decomposition", "inductor",
-      "backend" (the program's own), "compiler" (Triton), "undefined" (a race), "rounding", "random"
-      (Inductor draws other numbers than eager), "not compiled" or "unknown". `is_crash`: it fails there, instead of being wrong.
+    - `verdict`: "right", "program" (wrong without torch.compile), "dynamo", "aot", "decomposition",
+      "inductor", "backend" (the program's own), "compiler" (Triton), "undefined" (a race), "rounding",
+      "random" (Inductor draws other numbers than eager), "not compiled" or "unknown".
+    - `is_crash`: the part fails, instead of being wrong.
     - `stages`: the verdict of each stage that ran; `levels`: of each level of Triton.
     - `cause`: the pass, fusion, lowering or setting; `parting`: the first value that differs.
     - `line`, `node`, `kernel`: the answer, as far as it is known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triton_runner.verbs.bisect.inductor.compiled import INDUCTOR, OFF
-from triton_runner.verbs.bisect.inductor.results import Judged, TorchFound
+from triton_runner.verbs.bisect.torch_results import Judged, TorchFound
 
 _NAMES = {OFF: "without torch.compile", INDUCTOR: "inductor"}
 _LEVELS = {"source": "Triton's front end"}
