@@ -9,6 +9,8 @@ import sys
 import sysconfig
 import warnings
 
+from triton_runner._base import generated
+
 
 class DiagnosticError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do next.
@@ -114,11 +116,13 @@ class KernelTrap(RuntimeError):
     __module__ = "triton_runner"
 
     def __init__(self, text: str, **fields):
-        super().__init__(text)
+        made = generated.origin() if generated.is_generated(fields.get("file", "")) else None
+        super().__init__(f"{text}\n  note: {made}" if made else text)
         for name, default in _OF_TRAPS.items():
             setattr(self, name, type(default)(fields.pop(name, default)))
         if fields:
             raise TypeError(f"a KernelTrap has no {', '.join(fields)}")
+        self.notes += [str(made)] if made else []
         self.location = f"{self.file}:{self.line}:{self.column}" if self.file else ""
         if self.advice:
             self.__notes__ = [f"advice: {self.advice}"]  # tracebacks and pytest show it (Python 3.11 on)

@@ -106,12 +106,13 @@ def folder() -> Path:
     return cache_folder("versions", "TRITON_RUNNER_VERSIONS")
 
 
-def _tag() -> str:
+def tag() -> str:
+    """Returns how folders say for which Python they are."""
     return f"cp{sys.version_info[0]}{sys.version_info[1]}"
 
 
 def _place(version: str) -> Path:
-    return folder() / f"{version}-{_tag()}"
+    return folder() / f"{version}-{tag()}"
 
 
 def _about(place: Path) -> dict:
@@ -124,7 +125,7 @@ def _interpreter(place: Path) -> str | None:
     """Who runs a release: this interpreter if the wheel is for it, else the one that was found when it was
     fetched; None if that is gone."""
     for wheel in place.glob("*triton-*.dist-info/WHEEL"):
-        if f"Tag: {_tag()}-" in wheel.read_text():
+        if f"Tag: {tag()}-" in wheel.read_text():
             return sys.executable
     python = _about(place).get("python", sys.executable)
     return python if shutil.which(python) else None
@@ -150,7 +151,7 @@ def listed() -> list[dict]:
     rows = []
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
-    for place in folder().glob(f"*-{_tag()}"):
+    for place in folder().glob(f"*-{tag()}"):
         if _is_there(place):
             version = place.name.rpartition("-")[0]
             size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
@@ -178,7 +179,10 @@ def processes(place: str) -> list[tuple[int, str]]:
 
 def remove(version: str) -> bool:
     """Deletes a release's folder; False if it is not there."""
-    place = _place(version)
+    return _remove(_place(version))
+
+
+def _remove(place: Path) -> bool:
     if not place.exists():
         return False
     if place.is_symlink():
@@ -193,33 +197,44 @@ def add(version: str) -> tuple[str, str]:
     terminal."""
     version = known(version)
     place = _place(version)
-    make_folder(folder())
-    with (folder() / f"{version}.lock").open("w") as lock:
+    return fetch(
+        place, f"Triton {version}", lambda: find(version), lambda scratch: _install(version, scratch)
+    )
+
+
+def fetch(place: Path, title: str, find_it, install) -> tuple[str, str]:
+    """Fetches what find_it() does not find into a folder. install(scratch): puts it into a folder, and
+    returns the interpreter that runs it."""
+    make_folder(place.parent)
+    name = place.name.rpartition("-")[0]
+    with (place.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
-        if found := find(version):
+        if found := find_it():
             return found
-        print(f"triton-runner: fetching Triton {version} into {place}", file=sys.stderr, flush=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=folder()))
+        print(f"triton-runner: fetching {title} into {place}", file=sys.stderr, flush=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=place.parent))
         try:
-            python = _install(version, scratch)
+            python = install(scratch)
             (scratch / "triton_runner.json").write_text(json.dumps({"python": python}))
             scratch.chmod(0o755)
-            remove(version)  # one whose interpreter is gone
+            _remove(place)  # one whose interpreter is gone
             scratch.rename(place)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
     size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
-    print(f"triton-runner: Triton {version} takes {size / 2**20:.0f} MiB", file=sys.stderr, flush=True)
+    print(f"triton-runner: {title} takes {size / 2**20:.0f} MiB", file=sys.stderr, flush=True)
     return str(place), python
 
 
 def _install(version: str, target: Path) -> str:
     """Installs the wheel into `target`; the interpreter that runs it."""
-    reason = _pip(version, target, [])
+    row = release_of(version)
+    needs = [f"{row.on_index}=={_patch(version)}", *row.undeclared.split()]
+    reason = pip(target, "--no-deps", *needs)
     if reason is None:
         return sys.executable
-    if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", reason):
+    if is_unanswered(reason):
         raise fail(
             f"Triton {version} could not be fetched: the package index did not answer",
             f"releases that are there already need no network: `{commands.shell('versions')}` lists them",
@@ -227,8 +242,8 @@ def _install(version: str, target: Path) -> str:
     if "No matching distribution" in reason or "no wheels" in reason:
         for minor in (13, 12, 11, 10):
             python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
-            options = ["--python-version", f"3.{minor}", "--only-binary=:all:"]
-            if python and _pip(version, target, options) is None:
+            options = ["--no-deps", "--python-version", f"3.{minor}", "--only-binary=:all:"]
+            if python and pip(target, *options, *needs) is None:
                 return python
         raise fail(
             f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
@@ -250,12 +265,16 @@ def _installer() -> list[str]:
     raise fail("neither pip nor uv is there to fetch a release", f"python -m ensurepip, of {sys.executable}")
 
 
-def _pip(version: str, target: Path, options: list) -> str | None:
-    """Runs pip; what it said if it failed."""
+def is_unanswered(reason: str) -> bool:
+    """Returns whether pip failed because no package index answered."""
+    words = "Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken"
+    return re.search(words, reason) is not None
+
+
+def pip(target: Path, *words: str) -> str | None:
+    """Runs pip, to install into a folder. words: options and packages. Returns what it said if it failed."""
     installer = _installer()
-    row = release_of(version)
-    needs = [f"{row.on_index}=={_patch(version)}", *row.undeclared.split()]
-    command = [*installer, "--no-deps", "--target", str(target), *options, *needs]
+    command = [*installer, "--target", str(target), *words]
     if installer[0] == sys.executable:
         command += ["--no-compile", "--disable-pip-version-check", "--progress-bar"]
         command += ["on" if sys.stderr.isatty() else "off"]

@@ -66,11 +66,11 @@ class WorkerError(DiagnosticError):
 
 
 class Worker:
-    """The process of one release."""
+    """The process of one release. place: (folder, interpreter), where it is not that of the version."""
 
-    def __init__(self, version: str):
+    def __init__(self, version: str, place: tuple[str, str] | None = None):
         self.version = version
-        self.folder, self.python = versions.ensure(version)
+        self.folder, self.python = place or versions.ensure(version)
         self.module = release_of(version).module
         self._lock = threading.Lock()
         self._process = self._socket = None

@@ -137,3 +137,19 @@ def _issues(fault, file: str, line: int, target: str):
         at = (place.file, place.line) if place is not None else (file, line)
         kernel = (place.kernel or "") if place is not None else ""
         yield Issue(rule, level, text, *at, kernel=kernel)
+
+
+def of_torch(found, status: int, version: str) -> Suite:
+    """A check for each release of torch, at the user's line. found: of bisect --torch."""
+    checks = []
+    for one in found.releases:
+        at = (one.line.file, one.line.line) if one.line else (found.program, 0)
+        state = "passed" if one.verdict in ("right", "rounding", "random") else "failed"
+        state = "error" if one.verdict in ("unknown", "not compiled") else state
+        issues = ()
+        if state != "passed":
+            text = "\n".join([one.headline, *([str(one.parting)] if one.parting else []), *one.notes])
+            rule = f"bisect-torch-{one.verdict.replace(' ', '-')}"
+            issues = (Issue(rule, "error", f"torch {one.torch}: {text}", *at, kernel=one.kernel or ""),)
+        checks.append(Check(f"torch {one.torch}", found.program, state, one.headline, issues=issues))
+    return Suite("bisect --torch", found.program, version, tuple(checks), found.program, status)

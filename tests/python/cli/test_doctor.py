@@ -174,7 +174,7 @@ def test_releases_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_VERSIONS", str(tmp_path))
     known = [version for version in ("3.1.0", "3.4.0") if version != versions.installed()]
     for version in known:
-        package = tmp_path / f"{version}-{versions._tag()}" / "triton"
+        package = tmp_path / f"{version}-{versions.tag()}" / "triton"
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
     (tmp_path / "3.2.0-cp99" / "triton").mkdir(parents=True)  # of another Python
@@ -190,7 +190,7 @@ def test_releases_are_removed(tmp_path, monkeypatch):
 
 def test_removing_says_who_uses_a_release_and_asks(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_VERSIONS", str(tmp_path))
-    package = tmp_path / f"3.1.0-{versions._tag()}" / "triton"
+    package = tmp_path / f"3.1.0-{versions.tag()}" / "triton"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "data").write_bytes(bytes(4096))

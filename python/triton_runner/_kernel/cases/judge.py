@@ -17,6 +17,7 @@ import numpy
 
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch, called
+from triton_runner._base import generated
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, binary_level, levels_of
 from triton_runner._code import atomics, rounding
@@ -109,7 +110,7 @@ class Judging:
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
         judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
-            self.not_run, seconds, self._written(),
+            self.not_run, seconds, self._written(), origin=generated.origin(),
         ).settled()  # fmt: skip
         by = [one.by for one in self._expected if one.compares(judged.written)]
         return judged.compared_with("reference", ", ".join(by)) if by else judged

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._artifact.relaunch import Outcome
+from triton_runner._base.generated import Origin
 from triton_runner._base.levels import LEVELS, levels_of
 
 SCHEMA = "triton-runner.verify/3"
@@ -132,7 +133,7 @@ class NotRun:
 class Judged:
     """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
     compared_by: the check of the program, or the reference; differed_by: a comparison of the program that
-    gave False, and of which nothing came."""
+    gave False, and of which nothing came; origin: the user's line of a kernel that torch.compile wrote."""
 
     kernel: str
     grid: list[int]
@@ -148,6 +149,7 @@ class Judged:
     compared_by: str | None = None
     differed_by: str | None = None
     verdict: str = ""
+    origin: Origin | None = None
 
     @property
     def lowest(self) -> str:
@@ -188,6 +190,7 @@ class Judged:
         lines = [
             f"{self.kernel}, grid ({grid}), {self.target}: {self.verdict} ({self.seconds:.1f} s)",
             f"  {len(self.runs)} runs at {', '.join(self.levels)}: {', '.join(how)}",
+            *([f"  {self.origin}"] if self.origin else []),
         ]
         for finding in self.findings:
             first, *rest = finding.text.splitlines()

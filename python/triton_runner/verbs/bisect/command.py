@@ -94,11 +94,18 @@ class _Command(ProgramOrFile):
 @click.option("--grid", default="1", show_default=True, help="For a kernel: the programs: 4, or 4,2,1.")
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="For a kernel: NAME=VALUE.")
 @click.option("--option", "-O", "options", multiple=True, help="For a kernel: num_warps=8, num_stages=3.")
+@click.option(
+    "--torch",
+    "is_torch",
+    is_flag=True,
+    help="For a program with torch.compile: the stage, pass and kernel whose values are not eager's.",
+)
+@click.option("--torch-versions", help="--torch in these releases of torch: 2.13.0,2.14.1.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(
     wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, chip, values, grid,
-    constexprs, options, program, arguments, **ci,
+    constexprs, options, is_torch, torch_versions, program, arguments, **ci,
 ):  # fmt: skip
     """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
 
@@ -106,14 +113,30 @@ def bisect_command(
     125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
     are wrong; after any other exception, a crash or a time-out it cannot tell. A compiler that fails on a
     kernel is at fault where another release compiles it. Or PROGRAM is a kernel, kernel.py:name, with
-    --args and --oracle. Exit status: 0 right or nondeterministic (no pass is at fault: the order of atomics
-    decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no verdict.
+    --args and --oracle. With --torch, the stage of torch.compile, Inductor's pass, and the line, the node and
+    the kernel whose values are not eager's. Exit status: 0 right or nondeterministic (no pass is at fault:
+    the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no
+    verdict.
     """
     from triton_runner._base.typed import as_json
     from triton_runner._kernel.cases import case as cases
     from triton_runner.verbs.bisect import reproducer
     from triton_runner.verbs.bisect import run as api
 
+    if is_torch or torch_versions:
+        from triton_runner.verbs.bisect import torch_command
+
+        others = {
+            "--versions": wanted, "--save": save, "--oracle": oracle, "--args": values, "--chip": chip,
+            "--constexpr": constexprs, "--option": options,
+        }  # fmt: skip
+        torch_command.check(program, [name for name, value in others.items() if value])
+        subject = api.program_of(
+            program, None, oracle=None, grid=grid, constexprs=None, options=None, arguments=arguments,
+            is_module=is_module, pretend_cuda=pretend_cuda, target=target, timeout=timeout,
+            levels=levels.split(",") if levels else None,
+        )  # fmt: skip
+        return torch_command.run(subject, torch_versions, file, ci)
     with contextlib.ExitStack() as held:
         named, case, folder = program, None, None
         if cases.is_case(program):

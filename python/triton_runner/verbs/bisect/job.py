@@ -2,7 +2,8 @@
 
 A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
 of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
-machine: launches run as machine code on this machine's GPU; partings: and where it parts from PTX. The
+machine: launches run as machine code on this machine's GPU; partings: and where it parts from PTX; torch: a
+plan of inductor/watch.py, under which its graphs are compared with eager. The
 environment says device, level and target. The answer is a Trial (trial.py)."""
 
 import contextlib
@@ -44,8 +45,13 @@ def run(request, note=lambda stage, add=None, kernel=None: None):
     sys.path.insert(0, request["folder"])
     said = {}
     partings = [] if request.get("partings") else None
+    compiled = _compiled(request.get("torch"))
     try:
-        with _captured(request.get("capture")), _machine(request.get("machine"), partings):
+        with (
+            _captured(request.get("capture")),
+            _machine(request.get("machine"), partings),
+            compiled.watching(),
+        ):
             verdict, why, measured = _run(request)
         said["measured"] = measured
     except SystemExit as stop:
@@ -60,6 +66,7 @@ def run(request, note=lambda stage, add=None, kernel=None: None):
     kernels = [_described(recorder, plans.keep) for recorder in plans.recorded]
     watched = launches and trial.Launches(launches.seen, launches.kept)
     own = _own_files(request)
+    verdict, why, said["compiled"] = compiled.judged(verdict, why)
     found = {"kernels": kernels, "launches": watched, "choices": choices, "files": own}
     return trial.Trial(verdict, why, partings=partings or [], **found, **said)
 
@@ -147,6 +154,25 @@ def _run(request):
     else:
         runpy.run_path(request["program"], run_name="__main__")
     return "right", "", None
+
+
+class _NotWatched:
+    """A program whose compiled graphs nobody compares."""
+
+    def watching(self):
+        return contextlib.nullcontext()
+
+    def judged(self, verdict, why):
+        return verdict, why, None
+
+
+def _compiled(plan):
+    """The graphs of torch.compile."""
+    if plan is None:
+        return _NotWatched()
+    from triton_runner.verbs.bisect.inductor import watch  # with torch
+
+    return watch.Watch(plan)
 
 
 def _captured(case):

@@ -31,6 +31,8 @@ LEVELS = ("source", *EXECUTED, "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}
 _KEPT = 2
+# Inductor takes two seconds to load; it is changed for --pretend-cuda before that.
+_INDUCTOR = ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codegen.triton")
 _PRELOADED = (
     "numpy", "torch", "triton_runner", "triton_runner._pretend",
     # Half a second of a first launch: Triton hashes its own library, and an argument imports Gluon.
@@ -52,6 +54,7 @@ class BisectedProgram:
     launch: KernelLaunch | None = None
     chosen: tuple = ()  # the levels to execute, one of the target's among them; none: all
     judge: Callable | None = None  # judges a kernel's arrays after the launch, in this process
+    torch: dict | None = None  # a plan of inductor/watch.py: its compiled graphs are compared with eager
 
     @property
     def executed(self) -> tuple:
@@ -93,19 +96,25 @@ class BisectedProgram:
 
     def request(self) -> dict:
         """The request to verbs/bisect/job.py."""
+        pretend = ("triton_runner._pretend:install",) if self.pretend_cuda else ()
+        preload = _PRELOADED if self.torch is None else (*_PRELOADED, *pretend, *_INDUCTOR)
         return {
             "do": "verbs.bisect.job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
-            "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(_PRELOADED),
+            "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(preload),
+            "torch": self.torch,
         }  # fmt: skip
 
 
 class Release:
     """A release, which runs the program at a level and under a plan of passes."""
 
-    def __init__(self, version: str, program: BisectedProgram, say=lambda text: None):
+    def __init__(self, version: str, program: BisectedProgram, say=lambda text: None, torch="", place=None):
+        """torch: the release of torch, where that is what is judged; place: (its folder, the interpreter)."""
         self.version, self.program, self.say = version, program, say
-        self._worker = _idle.pop(version, None) or workers.Worker(version)
+        # A worker that has loaded Inductor, as a GPU or not, is for such programs alone.
+        self._kind = f"torch {torch} {program.pretend_cuda}" if torch else version
+        self._worker = _idle.pop(self._kind, None) or workers.Worker(version, place)
         self.folder = self._worker.folder  # "": the one that is installed
         self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
         self._known: dict = {}
@@ -130,8 +139,8 @@ class Release:
         return view
 
     def close(self) -> None:
-        if len(_idle) < _KEPT and self.version not in _idle:
-            _idle[self.version] = self._worker
+        if len(_idle) < _KEPT and self._kind not in _idle:
+            _idle[self._kind] = self._worker
         else:
             self._worker.close()
         shutil.rmtree(self._caches, ignore_errors=True)

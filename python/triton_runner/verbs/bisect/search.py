@@ -262,6 +262,13 @@ def _fault(
     return search.fault(seen if last in seen else [*seen, last])
 
 
+def fault_of(release: Release, trial: Trial) -> CompilerFault:
+    """The fault of one release whose program is wrong at the lowest level, with no other to compare with."""
+    fault = _fault(release, {release.version: release}, [], trial, order.Orders())
+    releases = Releases([release.version], [], [])
+    return dataclasses.replace(fault, release=releases)
+
+
 def _undefined(search: Search) -> list[Evidence]:
     """The places of a race and of a promise that does not hold, if the program has them."""
     release = search.release

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._pipeline.failures import Failure
+from triton_runner.verbs.bisect.inductor.compiled import Compiled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Trial:
     - `trap`, `race`, `place`: the kind of the trap that stopped it, which kind of race, and its place.
     - `partings`: sentences that say where machine code parts from PTX; `measured`: what a measure of the code
       gave.
+    - `compiled`: the graphs of torch.compile, where the run watched them.
     """
 
     verdict: str
@@ -135,6 +137,7 @@ class Trial:
     partings: list = dataclasses.field(default_factory=list)
     measured: float | None = None
     failure: Failure | None = None
+    compiled: Compiled | None = None
 
     @property
     def first_why(self) -> str:

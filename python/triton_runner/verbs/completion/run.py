@@ -105,7 +105,8 @@ def _options() -> dict[str, Offer]:
     text = (
         "--ab --access --args --block --cluster --configs --constexpr --dap --dask --dims --dump --execute"
         " --executor --fail-if --given --grid --invariant --option --pass --print --program --programs"
-        " --replace --shape --show --signature --size --source --start --type --until --value --variants"
+        " --replace --shape --show --signature --size --source --start --torch-versions --type --until"
+        " --value --variants"
         " --warp-specialize --without"
     )
     return rows | dict.fromkeys(text.split(), _TEXT)

@@ -9,9 +9,10 @@ import re
 import numpy
 
 from triton_runner import _core
+from triton_runner._memory import compared
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
-from triton_runner.verbs.judge import compared, worth
+from triton_runner.verbs.judge import worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 

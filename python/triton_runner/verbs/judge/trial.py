@@ -17,8 +17,9 @@ from triton_runner import _core
 from triton_runner._base.typed import of_json
 from triton_runner._kernel.cost.chips import chip_named
 from triton_runner._kernel.cost.timing import TIMINGS
+from triton_runner._memory import compared
 from triton_runner.verbs.judge import answer as answering
-from triton_runner.verbs.judge import compared, evidence, processes, reference, replay, wire
+from triton_runner.verbs.judge import evidence, processes, reference, replay, wire
 from triton_runner.verbs.judge.results import (
     RANK,
     STATUS,

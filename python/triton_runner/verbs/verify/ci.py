@@ -84,19 +84,22 @@ def check_of(judged: Judged, strict: bool = False) -> Check:
         why = why or "a level could not be run"
     else:
         why = ""
-    issues = tuple(issue_of(finding, judged.kernel, strict) for finding in judged.findings)
+    issues = tuple(issue_of(finding, judged, strict) for finding in judged.findings)
     if judged.verdict == NO_FAULT:
         issues += (Issue("compared", "note", "nothing here compares the result", kernel=judged.kernel),)
     name = f"{judged.kernel}[({grid})] {judged.target}"
     return Check(name, judged.kernel, state, why, judged.seconds, issues)
 
 
-def issue_of(finding: Finding, kernel: str, strict: bool = False) -> Issue:
-    """A finding, with its whole report."""
+def issue_of(finding: Finding, judged: Judged, strict: bool = False) -> Issue:
+    """A finding, with its whole report. One in code that torch.compile wrote is at the user's line."""
     is_error = finding.is_fault or (strict and finding.kind == NONDETERMINISTIC)
     levels = f"at {', '.join(finding.levels)}: " if finding.levels else ""
-    text = f"{finding.text}\nadvice: {finding.advice}" if is_error and finding.advice else finding.text
-    return Issue(
-        finding.check, "error" if is_error else "warning", levels + text, finding.file or "",
-        finding.line or 0, finding.column or 0, kernel,
-    )  # fmt: skip
+    level, text, made = "error" if is_error else "warning", levels + finding.text, judged.origin
+    if is_error and finding.advice:
+        text += f"\nadvice: {finding.advice}"
+    place = finding.file or "", finding.line or 0, finding.column or 0
+    if made and made.line:
+        place = made.file, made.line, 0
+        text += f"\nin code that torch.compile wrote: {finding.file}:{finding.line}" * bool(finding.line)
+    return Issue(finding.check, level, text, *place, judged.kernel)

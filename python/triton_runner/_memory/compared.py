@@ -25,23 +25,30 @@ _FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that NumPy itself does
 
 @dataclasses.dataclass
 class Wrong:
-    """The first thing that differs. element: of the tensor `path`; far: how many allowances it is away."""
+    """The first thing that differs. element: of the tensor `path`; far: how many allowances it is away;
+    elements: how many differ, `of` how many."""
 
     message: str
     path: str = ""
     element: list[int] | None = None
     far: float = float("inf")
     is_own_rule: bool = False
+    elements: int = 0
+    of: int = 0
+    got: float | int | bool | None = None
+    want: float | int | bool | None = None
 
 
 @dataclasses.dataclass
 class Rule:
     """own: (rtol, atol) of the task, or None; is_tf32: the answer's products are of tf32; spread: how far
-    rounding moves the answer's own result."""
+    rounding moves the answer's own result; kinds: the type whose rounding a result has, where that is not its
+    own."""
 
     own: tuple | None = None
     is_tf32: bool = False
     spread: dict = dataclasses.field(default_factory=dict)
+    kinds: dict = dataclasses.field(default_factory=dict)
 
 
 def arrays(text: dict | None, parts: list, path: str = "result") -> dict[str, object]:
@@ -174,7 +181,7 @@ def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
             return _wrong(
                 path, got, own, fails, numpy.abs(x - y) / (absolute + relative * numpy.abs(y)), True
             )
-    kind = kind_of(str(own.dtype))
+    kind = rule.kinds.get(path) or kind_of(str(own.dtype))
     relative = max(tolerance(kind), _TF32 if rule.is_tf32 and kind == "f32" else 0.0)
     largest = magnitude(want)
     noise = numpy.abs(y - want)
@@ -218,7 +225,8 @@ def _wrong(path: str, got, want, where, far, is_own: bool = False) -> Wrong:
     place = "[" + ", ".join(map(str, at)) + "]" if at else ""
     message = f"{many}{how}; the first, {place or path}, is {there:.9g} and should be {wanted:.9g}"
     finite = numpy.where(where, numpy.nan_to_num(far, nan=numpy.inf), 0.0)
-    return Wrong(message, path, list(at), float(finite.max(initial=0.0)), is_own)
+    far = float(finite.max(initial=0.0))
+    return Wrong(message, path, list(at), far, is_own, int(where.sum()), where.size, there, wanted)
 
 
 def spread(plain_result: dict, others: list[dict]) -> dict[str, float]:
