@@ -36,7 +36,7 @@ READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|
 
 
 def simt_room(path: pathlib.Path) -> str:
-    """The folder below src/simt that a file lies in; one that is compiled for each instruction set is part of it."""
+    """The folder below src/simt that a file lies in; simd, which is compiled several times, is part of it."""
     return str(path.relative_to(SIMT).parent).removesuffix("/simd")
 
 

@@ -1,6 +1,7 @@
-"""Small launches for emulators of AMD's GPUs: one operation each, reductions, what crosses lanes, LDS, atomics, products.
+"""Small launches for emulators of AMD's GPUs: one operation each, reductions, exchanges between lanes, LDS,
+atomics, products.
 
-    for name, kernel, args, constants, grid, warps in launches(rounds=1, seed=0): ...
+for name, kernel, args, constants, grid, warps in launches(rounds=1, seed=0): ...
 """
 
 import numpy as np
@@ -161,9 +162,12 @@ def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, S: tl.co
     tl.store(c + i[:, None] * N + j[None, :], total)
 
 
-FLOATS = ("add sub mul fma max min clamp choose abs floor int half bfloat div exp log sqrt rsqrt sigmoid").split()
-INTEGERS = "mul high logic shift compare divide remainder wide bytes".split()
-MOVES = "scan sort flip transpose gather rows columns".split()
+# fmt: off
+FLOATS = ["add", "sub", "mul", "fma", "max", "min", "clamp", "choose", "abs", "floor", "int", "half",
+          "bfloat", "div", "exp", "log", "sqrt", "rsqrt", "sigmoid"]
+INTEGERS = ["mul", "high", "logic", "shift", "compare", "divide", "remainder", "wide", "bytes"]
+MOVES = ["scan", "sort", "flip", "transpose", "gather", "rows", "columns"]
+# fmt: on
 
 
 def launches(rounds: int, seed: int):
@@ -172,7 +176,10 @@ def launches(rounds: int, seed: int):
     some = lambda *shape: torch.from_numpy(random.standard_normal(shape).astype("f"))  # noqa: E731
     whole = lambda low, high, *shape: torch.from_numpy(random.integers(low, high, shape).astype("i4"))  # noqa: E731
     for _ in range(rounds):
-        n, rows = int(random.integers(1, 125)) * 2 + 1, int(random.integers(1, 4))  # odd: one machine code each
+        n, rows = (
+            int(random.integers(1, 125)) * 2 + 1,
+            int(random.integers(1, 4)),
+        )  # odd: one machine code each
         warps = 2
         for op in FLOATS:
             args = 3 * some(n), 3 * some(n), torch.zeros(n), n
@@ -199,6 +206,15 @@ def launches(rounds: int, seed: int):
                 shape = {"M": side, "N": side, "K": 32, "S": tl.float32}
                 kind = str(dtype).removeprefix("torch.")
                 yield f"product {side} {kind}", product, args, shape, (1,), 1
-            left, right = (torch.from_numpy(random.integers(-128, 128, s).astype("i1")) for s in ((side, 64), (64, side)))
+            left, right = (
+                torch.from_numpy(random.integers(-128, 128, s).astype("i1")) for s in ((side, 64), (64, side))
+            )
             args = left, right, torch.zeros(side, side, dtype=torch.int32)
-            yield f"product {side} int8", product, args, {"M": side, "N": side, "K": 32, "S": tl.int32}, (1,), 1
+            yield (
+                f"product {side} int8",
+                product,
+                args,
+                {"M": side, "N": side, "K": 32, "S": tl.int32},
+                (1,),
+                1,
+            )
