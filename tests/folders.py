@@ -36,8 +36,8 @@ READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|
 
 
 def simt_room(path: pathlib.Path) -> str:
-    """The folder below src/simt that a file lies in."""
-    return str(path.relative_to(SIMT).parent)
+    """The folder below src/simt that a file lies in; simd, which is compiled several times, is part of it."""
+    return str(path.relative_to(SIMT).parent).removesuffix("/simd")
 
 
 def simt_arrows() -> dict[tuple[str, str], list[str]]:

@@ -427,6 +427,8 @@ void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColu
 }
 
 void mfma(const MfmaStep& step) { NUM_OF_ISA(current_isa(), mfma)(step); }
+int mfma_rows(const MfmaRows& rows, int first) { return NUM_OF_ISA(current_isa(), mfma_rows)(rows, first); }
+void mfma_chain_rows(const MfmaRows& rows) { NUM_OF_ISA(current_isa(), mfma_chain_rows)(rows); }
 void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* s, int32_t* e) {
   NUM_OF_ISA(current_isa(), mfma_parts)(value, n, least, fraction, s, e);
 }

@@ -34,9 +34,16 @@ struct extremum {
     uint32_t sign = (bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 0x80000000;
     if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
     constexpr bool kNan = (kV & kVNan) != 0;
-    float r = std::conditional_t<kNan, std::conditional_t<kMax, larger, smaller>, choice<kMax>>{}(a, b);
+    // larger and smaller, maxnumf and minnumf, as selects of bits, which vectorise.
+    const uint32_t x = bits_as<uint32_t>(a), y = bits_as<uint32_t>(b);
+    uint32_t chosen = (kMax ? a > b : a < b) ? x : y;
+    chosen = a == b ? (kMax ? x & y : x | y) : chosen;
+    const uint32_t no_b = 0u - static_cast<uint32_t>(b != b);  // masks, as g++ makes branches of the selects
+    if constexpr (!kNan) chosen = (x & no_b) | (chosen & ~no_b);
+    float r = bits_as<float>(chosen);
     if constexpr ((kV & kVXorsign) != 0) r = bits_as<float>(bits_as<uint32_t>(r) | sign);
-    return (kNan ? (a == a) & (b == b) : r == r) ? r : nan_f32();
+    const uint32_t no_a = 0u - static_cast<uint32_t>(a != a), is_nan = kNan ? no_a | no_b : no_a & no_b;
+    return bits_as<float>((bits_as<uint32_t>(r) & ~is_nan) | (bits_as<uint32_t>(nan_f32()) & is_nan));
   }
   LANES_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
   LANES_INLINE double operator()(double a, double b) const {
@@ -44,6 +51,21 @@ struct extremum {
     return a != a && b != b ? quiet(b) : r;
   }
 };
+
+// map() for formulas with many selects: the loop's pointers are its own, as g++ makes branches of selects between loads of them.
+template <class F, class D, class... In>
+void map_selects(Lanes& x, const Operands& o) {
+  const F f = formula<F>(o);
+  const auto run = [&](const In*... in) __attribute__((always_inline)) {
+    store<D, 1>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+      [&](const In*... from) __attribute__((always_inline)) {
+#pragma GCC ivdep
+        for (size_t i = 0; i < n; ++i) d[i] = f(from[i]...);
+      }(in + first...);
+    });
+  };
+  with_operands<1, In...>(x, o, run, std::index_sequence_for<In...>());
+}
 
 // Op changes the sign only.
 template <class Op, uint32_t kV>
@@ -126,9 +148,9 @@ using f64 = double;
   ROW(op, kF64, 0, map<with<f, 0>, 1, f64, __VA_ARGS__>), \
       ROW(op, kF64, kVDirected, map_directed<with<f, 0>, 1, f64, __VA_ARGS__>)
 // `more` is of the row only.
-#define EXTREME(op, is_max, v, more, ...)                                     \
-  ROW(op, kF32, (v) | more, map<extremum<is_max, (v)>, 1, f32, __VA_ARGS__>), \
-      ROW(op, kF32, (v) | more | kVFtz, map<extremum<is_max, (v) | kVFtz>, 1, f32, __VA_ARGS__>)
+#define EXTREME(op, is_max, v, more, ...)                                          \
+  ROW(op, kF32, (v) | more, map_selects<extremum<is_max, (v)>, f32, __VA_ARGS__>), \
+      ROW(op, kF32, (v) | more | kVFtz, map_selects<extremum<is_max, (v) | kVFtz>, f32, __VA_ARGS__>)
 #define EXTREMES_OF(op, is_max, abs, more, ...)                                              \
   EXTREME(op, is_max, 0u, more, __VA_ARGS__), EXTREME(op, is_max, kVNan, more, __VA_ARGS__), \
       EXTREME(op, is_max, abs, more, __VA_ARGS__), EXTREME(op, is_max, kVNan | abs, more, __VA_ARGS__)

@@ -23,6 +23,24 @@ inline constexpr int kMfmaMaxColumns = 32;
 // By the current instruction set; the same bits on each.
 void mfma(const MfmaStep& step);
 
+// Four rows of A times B, group by group as mfma() adds each: a fast way for numbers that are 0 or of sizes from kMfmaLeast
+// to kMfmaMost, whose products f32 holds with room for 2^(24 - exponent).
+struct MfmaRows {
+  const float* a;  // [k][rows]: the first of the four
+  const int32_t* a_exponent;
+  const float* b;  // [k][columns]
+  const int32_t* b_exponent;
+  float* sums;                  // [kMfmaRows][columns]
+  int rows, columns, k, group;  // columns: a multiple of 16
+  bool by_halves;
+};
+inline constexpr int kMfmaRows = 4;
+inline constexpr float kMfmaLeast = 0x1p-50f, kMfmaMost = 0x1p50f;
+// Groups from `first` (a k) on; returns k, or where it stopped: a sum was not finite before the group.
+int mfma_rows(const MfmaRows& rows, int first);
+// The same of fused products, one after the other, of any numbers.
+void mfma_chain_rows(const MfmaRows& rows);
+
 // sums += a row of A times B, a fused product after the other. b: [k][columns].
 void mfma_chain(const float* a, const float* b, float* sums, int columns, int k);
 

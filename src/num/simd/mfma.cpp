@@ -1,8 +1,7 @@
 // Computes AMD's matrix cores as num/mfma.h describes them, over all columns of a row at once.
 #include <math.h>
 
-#include "simd/common.h"
-#include "simd/mma_table.h"
+#include "simd/mma_lanes.h"
 
 namespace triton_runner::num::SIMD_ISA {
 namespace {
@@ -35,6 +34,20 @@ NUM_INLINE void sum_products(const MfmaStep& s, int first, int step, int32_t* su
   }
 }
 
+// The accumulators are added: products are multiples of 2^(e - 24).
+NUM_INLINE void add_products(const int32_t* sum, const int32_t* e, float* sums, int n, bool by_halves) {
+#pragma GCC ivdep
+  for (int j = 0; j < n; ++j) {
+    const uint32_t bits = bits_as<uint32_t>(sums[j]);
+    const int32_t c_exponent = most(static_cast<int32_t>(bits >> 23 & 255), 1) - 127;
+    const int32_t top = most(e[j], c_exponent);
+    const double products = floor{}(static_cast<double>(sum[j]) * power(7 - least(top - e[j], 900)));
+    double other = floor{}(static_cast<double>(sums[j]) * power(24 - top)) * 128.0;
+    if (by_halves) other = c_exponent >= top - 25 ? other : 0.0;
+    sums[j] = static_cast<float>((products + other) * power(top - 31));
+  }
+}
+
 }  // namespace
 
 void mfma(const MfmaStep& s) {
@@ -50,17 +63,104 @@ void mfma(const MfmaStep& s) {
       e[j] = both;
     }
   }
-#pragma GCC ivdep
-  for (int j = 0; j < n; ++j) {
-    const uint32_t bits = bits_as<uint32_t>(s.sums[j]);
-    const auto field = static_cast<int32_t>(bits >> 23 & 255);
-    const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field != 0 ? 0x800000 : 0);
-    const int32_t c = bits >> 31 ? -size : size, c_exponent = most(field, 1) - 127;
-    const int32_t top = most(e[j], c_exponent);
-    const double products = floor{}(static_cast<double>(sum[j]) * power(7 - least(top - e[j], 900)));
-    double other = floor{}(static_cast<double>(c) * power(1 - least(top - c_exponent, 900))) * 128.0;
-    if (s.by_halves) other = c_exponent >= top - 25 ? other : 0.0;
-    s.sums[j] = static_cast<float>((products + other) * power(top - 31));
+  add_products(sum, e, s.sums, n, s.by_halves);
+}
+
+namespace {
+
+constexpr int kR = kMfmaRows;
+
+NUM_INLINE I least(I a, I b) { return a < b ? a : b; }
+NUM_INLINE I most(I a, I b) { return a > b ? a : b; }
+
+NUM_INLINE F fused(float a, F b, F c) {
+#if defined(SIMD_ISA_avx512)
+  return (F)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c);
+#elif defined(SIMD_ISA_avx2)
+  return (F)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c);
+#else
+  F out;
+  for (int l = 0; l < kLanes; ++l) out[l] = __builtin_fmaf(a, b[l], c[l]);
+  return out;
+#endif
+}
+
+// The sums of products first, first + step, ... below `end` of kR rows and kLanes columns, and their exponents.
+NUM_INLINE void sum_rows(const MfmaRows& s, int column, int first, int step, int end, I (&sum)[kR],
+                         I (&e)[kR]) {
+  const float *a = s.a, *b = s.b + column;
+  const int32_t *a_exponent = s.a_exponent, *b_exponent = s.b_exponent + column;
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r) e[r] = splat_int(-1000), sum[r] = I{};
+  for (int k = first; k < end; k += step) {
+    const I other = load<I>(b_exponent + k * s.columns);
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r) e[r] = most(e[r], a_exponent[k * s.rows + r] + other);
+  }
+  F scale[kR];
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r)
+    scale[r] = (F)((127 + 24 - most(e[r], splat_int(-100))) << 23);  // below, all are 0
+  for (int k = first; k < end; k += step) {
+    const F other = load<F>(b + k * s.columns);
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r)
+      sum[r] += __builtin_convertvector(a[k * s.rows + r] * other * scale[r], I);  // toward zero
+  }
+}
+
+NUM_INLINE bool is_finite(const float* sums, int n) {
+  I special{};
+  for (int i = 0; i < n; i += kLanes) special |= (load<I>(sums + i) & 0x7f800000) == 0x7f800000;
+  return !any_lane(special);
+}
+
+// One group of kR rows and kLanes columns.
+NUM_INLINE void add_group(const MfmaRows& s, int column, int first) {
+  float* sums = s.sums + column;
+  const int end = first + s.group < s.k ? first + s.group : s.k;
+  I sum[kR], e[kR];
+  sum_rows(s, column, first, s.by_halves ? 2 : 1, end, sum, e);
+  if (s.by_halves) {
+    I odd[kR], odd_e[kR];
+    sum_rows(s, column, first + 1, 2, end, odd, odd_e);
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r) {
+      const I both = most(e[r], odd_e[r]);
+      sum[r] =
+          (sum[r] >> least(both - e[r], splat_int(31))) + (odd[r] >> least(both - odd_e[r], splat_int(31)));
+      e[r] = both;
+    }
+  }
+  alignas(64) int32_t products[kR][kLanes], exponents[kR][kLanes];
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r) store(products[r], sum[r]), store(exponents[r], e[r]);
+  for (int r = 0; r < kR; ++r)
+    add_products(products[r], exponents[r], sums + r * s.columns, kLanes, s.by_halves);
+}
+
+}  // namespace
+
+int mfma_rows(const MfmaRows& s, int first) {
+  for (int k = first; k < s.k; k += s.group) {
+    if (!is_finite(s.sums, kR * s.columns)) return k;
+    for (int column = 0; column < s.columns; column += kLanes) add_group(s, column, k);
+  }
+  return s.k;
+}
+
+void mfma_chain_rows(const MfmaRows& s) {
+  for (int column = 0; column < s.columns; column += kLanes) {
+    F sums[kR];
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r) sums[r] = load<F>(s.sums + r * s.columns + column);
+    for (int k = 0; k < s.k; ++k) {
+      const F b = load<F>(s.b + k * s.columns + column);
+#pragma GCC unroll 4
+      for (int r = 0; r < kR; ++r) sums[r] = fused(s.a[k * s.rows + r], b, sums[r]);
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kR; ++r) store(s.sums + r * s.columns + column, sums[r]);
   }
 }
 

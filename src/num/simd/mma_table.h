@@ -88,6 +88,8 @@ struct MmaOperands {
   extern const MmaTable mma_table;                                      \
   extern const MmaOperands mma_operands;                                \
   void mfma(const MfmaStep& step);                                      \
+  int mfma_rows(const MfmaRows& rows, int first);                       \
+  void mfma_chain_rows(const MfmaRows& rows);                           \
   void mfma_parts(const float*, int64_t, int, int, int32_t*, int32_t*); \
   void mfma_chain(const float*, const float*, float*, int, int);        \
   }

@@ -8,91 +8,19 @@
 namespace triton_runner::simt::amd {
 namespace {
 
-// Bit i: whether byte i of 32 is set (0 or -1 each).
-uint32_t bits_of(const int8_t* p) {
-  uint32_t out = 0;
-  for (uint32_t i = 0; i < 4; ++i) {
-    uint64_t eight = 0;
-    std::memcpy(&eight, p + 8 * i, 8);
-    out |= static_cast<uint32_t>((eight & 0x8040201008040201) * 0x0101010101010101 >> 56) << (8 * i);
-  }
-  return out;
-}
-
 void fill(uint32_t* d, uint32_t n, uint32_t value) { std::fill_n(d, n, value); }
 
 uint32_t width_of(const Lanes& l) { return exec_of(const_cast<Lanes&>(l)).code().width; }
 
 }  // namespace
 
-void pack_mask(Lanes& l, const Operands& in) {
-  const uint32_t width = width_of(l);
-  const int8_t *a = l.reg<int8_t>(in.a), *b = l.reg<int8_t>(in.b);
-  for (uint32_t w = 0; w < l.count; w += width)
-    for (uint32_t half = 0; half < width / 32; ++half) {
-      const uint32_t at = w + 32 * half;
-      fill(l.reg<uint32_t>(half ? in.e : in.d) + w, width, bits_of(a + at) & bits_of(b + at));
-    }
-}
-
-void unpack_mask(Lanes& l, const Operands& in) {
-  const uint32_t width = width_of(l);
-  int8_t* d = l.reg<int8_t>(in.d);
-  for (uint32_t w = 0; w < l.count; w += width)
-    for (uint32_t half = 0; half < width / 32; ++half) {
-      const uint32_t bits = l.reg<uint32_t>(half ? in.b : in.a)[w];
-      int8_t* to = d + w + 32 * half;
-      if (bits == 0 || bits == ~0u) {
-        std::memset(to, bits ? -1 : 0, 32);
-        continue;
-      }
-      for (uint32_t i = 0; i < 32; ++i) to[i] = static_cast<int8_t>(-static_cast<int>(bits >> i & 1));
-    }
-}
-
 void is_zero(Lanes& l, const Operands& in) {
   const uint32_t width = width_of(l);
   for (uint32_t w = 0; w < l.count; w += width) {
+    if (!l.on(w)) continue;
     const uint32_t bits = l.reg<uint32_t>(in.a)[w] | (width == 64 ? l.reg<uint32_t>(in.b)[w] : 0);
     std::memset(l.reg<int8_t>(in.d) + w, (bits == 0) != (in.imm != 0) ? -1 : 0, width);
   }
-}
-
-void join(Lanes& l, const Operands& in) {
-  const uint32_t *a = l.reg<uint32_t>(in.a), *b = l.reg<uint32_t>(in.b);
-  uint64_t* d = l.reg<uint64_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i) d[i] = a[i] | uint64_t{b[i]} << 32;
-}
-
-void part(Lanes& l, const Operands& in) {
-  const uint64_t* a = l.reg<uint64_t>(in.a);
-  uint32_t *d = l.reg<uint32_t>(in.d), *e = l.reg<uint32_t>(in.e);
-  if (!l.mask) {
-    for (uint32_t i = 0; i < l.count; ++i) {
-      d[i] = static_cast<uint32_t>(a[i]);
-      e[i] = static_cast<uint32_t>(a[i] >> 32);
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.mask[i]) {
-      d[i] = static_cast<uint32_t>(a[i]);
-      e[i] = static_cast<uint32_t>(a[i] >> 32);
-    }
-}
-
-void take_half(Lanes& l, const Operands& in) {
-  const uint32_t *a = l.reg<uint32_t>(in.a), shift = 16 * in.small;
-  uint16_t* d = l.reg<uint16_t>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<uint16_t>(a[i] >> shift);
-}
-
-void put_half(Lanes& l, const Operands& in) {
-  const uint16_t* a = l.reg<uint16_t>(in.a);
-  uint32_t* d = l.reg<uint32_t>(in.d);
-  const uint32_t shift = 16 * in.small, kept = in.imm ? 0 : 0xffff0000u >> shift;
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = (d[i] & kept) | static_cast<uint32_t>(a[i]) << shift;
 }
 
 void keep_finite(Lanes& l, const Operands& in) {
@@ -114,20 +42,11 @@ void sum_is_negative(Lanes& l, const Operands& in) {
   for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<__int128>(a[i]) + b[i] < 0 ? -1 : 0;
 }
 
-void take_bytes(Lanes& l, const Operands& in) {
-  const uint32_t* a = l.reg<uint32_t>(in.a);
-  uint32_t* d = l.reg<uint32_t>(in.d);
-  const uint32_t unused = 32 - static_cast<uint32_t>(in.imm & 255);
-  for (uint32_t i = 0; i < l.count; ++i) {
-    const uint32_t up = a[i] >> in.small << unused;
-    d[i] = in.imm >> 8 ? static_cast<uint32_t>(static_cast<int32_t>(up) >> unused) : up >> unused;
-  }
-}
-
 void give_all(Lanes& l, const Operands& in) {
   const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
   const int8_t* b = l.reg<int8_t>(in.b);
   for (uint32_t w = 0; w < l.count; w += width) {
+    if (!l.on(w)) continue;
     const auto* first = static_cast<const int8_t*>(std::memchr(b + w, -1, width));
     const uint32_t lane = first ? static_cast<uint32_t>(first - b) : w;
     fill(l.reg<uint32_t>(in.d) + w, width, a[lane]);
@@ -137,13 +56,13 @@ void give_all(Lanes& l, const Operands& in) {
 void give_lane(Lanes& l, const Operands& in) {
   const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
   for (uint32_t w = 0; w < l.count; w += width)
-    fill(l.reg<uint32_t>(in.d) + w, width, a[w + l.reg<uint32_t>(in.b)[w] % width]);
+    if (l.on(w)) fill(l.reg<uint32_t>(in.d) + w, width, a[w + l.reg<uint32_t>(in.b)[w] % width]);
 }
 
 void put_lane(Lanes& l, const Operands& in) {
   const uint32_t width = width_of(l), *a = l.reg<uint32_t>(in.a);
   for (uint32_t w = 0; w < l.count; w += width)
-    l.reg<uint32_t>(in.d)[w + l.reg<uint32_t>(in.b)[w] % width] = a[w];
+    if (l.on(w)) l.reg<uint32_t>(in.d)[w + l.reg<uint32_t>(in.b)[w] % width] = a[w];
 }
 
 namespace {
@@ -200,19 +119,34 @@ void Dpp::fill(uint32_t width) {
     valid[lane] = at.valid ? -1 : 0;
     written[lane] = (rows >> (lane / 16) & 1) && (banks >> (lane / 4 % 4) & 1) ? -1 : 0;
   }
+  is_whole = in_halves = true;
+  for (uint32_t lane = 0; lane < width; ++lane) {
+    is_whole &= valid[lane] && written[lane];
+    in_halves &= from[lane] == (from[lane & 31] | (lane & 32)) && from[lane & 31] < 32;
+  }
 }
 
 void run_dpp(Exec& x, const Operands& in, const Dpp& plan) {
   const uint32_t width = x.code().width, *a = x.reg<uint32_t>(in.a);
   uint32_t* d = x.reg<uint32_t>(in.d);
   const int8_t *on = x.reg<int8_t>(in.c), bound = plan.bound ? -1 : 0;
-  int8_t* valid = x.reg<int8_t>(in.e);
+  int8_t* valid = in.e == kNoRegister ? nullptr : x.reg<int8_t>(in.e);
+  if (plan.in_halves && !std::memchr(on, 0, x.count)) {
+    simd_tables(num::current_isa()).permute(d, a, plan.from.data(), x.count);
+    for (uint32_t w = 0; w < x.count && !plan.is_whole; w += width)
+      for (uint32_t lane = 0; lane < width; ++lane)
+        d[w + lane] &= static_cast<uint32_t>(int32_t{plan.valid[lane]});
+    for (uint32_t w = 0; w < x.count && valid; w += width)
+      for (uint32_t lane = 0; lane < width; ++lane)
+        valid[w + lane] = static_cast<int8_t>(plan.written[lane] & (plan.valid[lane] | bound));
+    return;
+  }
   for (uint32_t w = 0; w < x.count; w += width)
     for (uint32_t lane = 0; lane < width; ++lane) {
       const uint32_t from = w + plan.from[lane];
       const auto there = static_cast<int8_t>(plan.valid[lane] & on[from]);
       d[w + lane] = a[from] & static_cast<uint32_t>(int32_t{there});
-      valid[w + lane] = static_cast<int8_t>(plan.written[lane] & (there | bound));
+      if (valid) valid[w + lane] = static_cast<int8_t>(plan.written[lane] & (there | bound));
     }
 }
 

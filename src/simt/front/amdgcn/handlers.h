@@ -1,24 +1,17 @@
 // Does over lanes what only AMD's instructions ask for: masks with a bit a lane, halves, pairs, and lanes that read each other.
 #pragma once
 #include <array>
+
+#include "front/amdgcn/simd/tables.h"
 #include "state/exec.h"
 
 namespace triton_runner::simt::amd {
 
 // small: lanes of a wavefront, where a handler needs them.
-void pack_mask(Lanes& l,
-               const Operands& in);  // d, e (none in wave32): a bit a lane of the predicate a, where b holds
-void unpack_mask(Lanes& l, const Operands& in);  // d, a predicate: the bits of a and b
-void is_zero(Lanes& l, const Operands& in);      // d, a predicate: the mask a, b is zero; imm: it is not
-void join(Lanes& l, const Operands& in);         // d, 64 bits: a, and above it b
-void part(Lanes& l, const Operands& in);         // d, e: the lower and the upper half of a
-void take_half(Lanes& l, const Operands& in);    // d, 16 bits: the half `small` of a
-void put_half(Lanes& l, const Operands& in);     // the half `small` of d is a; imm: the other is zero
+void is_zero(Lanes& l, const Operands& in);  // d, a predicate: the mask a, b is zero; imm: it is not
 // d, 16 bits: an infinity of operands a, b and c that have none becomes the largest number. small: bytes of an operand (4: a float).
 void keep_finite(Lanes& l, const Operands& in);
 void sum_is_negative(Lanes& l, const Operands& in);  // d, a predicate, of the signed 64 bits of a and b
-void take_bytes(
-    Lanes& l, const Operands& in);  // d: of a `imm & 255` bits from bit `small` on, imm >> 8: with their sign
 void give_all(
     Lanes& l,
     const Operands& in);  // d: of a the first thread that is on in the predicate b, for its wavefront
@@ -51,6 +44,8 @@ struct Dpp {
   // fill() says of each lane which one it reads; 0 or -1: there is such a lane, and the lane is written.
   std::array<uint8_t, 64> from{};
   std::array<int8_t, 64> valid{}, written{};
+  bool is_whole = false;   // every lane has a source and is written
+  bool in_halves = false;  // each half of a wavefront reads itself, and both alike
   void fill(uint32_t width);
 };
 void run_dpp(Exec& x, const Operands& in, const Dpp& plan);

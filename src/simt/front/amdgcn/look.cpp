@@ -32,7 +32,8 @@ void AmdLowering::emit_probes(uint32_t instruction, bool after) {
       reg &= ~amdgcn::kPair;
       place.registers.emplace_back(pair ? temporary(8) : place_of(reg), pair ? 8 : 4);
       if (pair)
-        emit(amd::join, {.d = place.registers.back().first, .a = place_of(reg), .b = place_of(reg + 1)});
+        emit(amd::steps().join,
+             {.d = place.registers.back().first, .a = place_of(reg), .b = place_of(reg + 1)});
     }
     Instr& i = emit(handler<show_registers>);
     i.source = nullptr;
@@ -96,18 +97,22 @@ CountAs count_as(const amdgcn::Instruction& in) {
 
 void AmdLowering::count() {
   counting_ = std::make_shared<CountPlan>();
+  for (const amdgcn::Instruction& in : kernel.body) {
+    counting_->as.push_back(count_as(in));
+    counting_->is_guarded.push_back(
+        in.row && (in.name.starts_with("v_") || (amdgcn::is_memory(in) && !in.name.starts_with("s_"))));
+  }
+  code.counting = counting_;
+}
+
+// Where a jump leads to, and behind one.
+void AmdLowering::find_stretches() {
   const auto& body = kernel.body;
   begins_.assign(body.size() + 1, 0);
   begins_[0] = 1;
   for (const auto& [label, at] : kernel.labels) begins_[at] = 1;
-  for (size_t i = 0; i < body.size(); ++i) {
+  for (size_t i = 0; i < body.size(); ++i)
     if (ends_stretch(body[i].name)) begins_[i + 1] = 1;
-    counting_->as.push_back(count_as(body[i]));
-    counting_->is_guarded.push_back(
-        body[i].row &&
-        (body[i].name.starts_with("v_") || (amdgcn::is_memory(body[i]) && !body[i].name.starts_with("s_"))));
-  }
-  code.counting = counting_;
 }
 
 void AmdLowering::emit_counts(uint32_t instruction) {

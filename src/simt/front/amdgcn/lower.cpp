@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/amdgcn/facts.h>
+
 #include "check/host.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/listing.h"
@@ -209,7 +211,9 @@ uint32_t AmdLowering::both(uint32_t a, uint32_t b) {
   return out;
 }
 
-void AmdLowering::guard_by(uint32_t predicate) { guard_ = both(exec_, predicate); }
+void AmdLowering::guard_by(uint32_t predicate) {
+  guard_ = is_exec_full_ ? predicate : both(exec_, predicate);
+}
 
 void AmdLowering::jump_to(std::string_view label) {
   jumps_.emplace_back(static_cast<uint32_t>(code.instrs.size()), label);
@@ -222,10 +226,11 @@ void AmdLowering::begin_registers() {
   unguarded();
   emit(begin_exec, {.d = exec_});
   const uint32_t always = constant(0xff, 1);
-  emit(amd::pack_mask, {.d = scalar(amdgcn::kExecLo),
-                        .a = exec_,
-                        .b = always,
-                        .e = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister});
+  emit(amd::steps().pack_mask, {.d = scalar(amdgcn::kExecLo),
+                                .a = exec_,
+                                .b = always,
+                                .e = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister,
+                                .small = code.width});
   uint32_t next = 0;
   const auto asks = [&](std::string_view what) { return kernel.directive(what) != 0; };
   if (asks("user_sgpr_private_segment_buffer")) next += 4;
@@ -270,7 +275,7 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   source_ = &code.sources.emplace_back(source_of(in));
   source_->index = number_;
   const bool is_vector = name().starts_with("v_") && !name().starts_with("v_s_");
-  guard_ = is_vector ? exec_ : kNoRegister;
+  guard_ = is_vector ? exec_guard() : kNoRegister;
   const Rule& rule = kRules[static_cast<size_t>(in.row->opcode)];
   const size_t faults = sink_.list().size();
   bool done = false, is_known = true;
@@ -321,6 +326,18 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   return sink_.list().size() == faults;
 }
 
+// After `in`: masks whose registers it wrote are no longer known, but those that it made.
+void AmdLowering::forget_masks(const amdgcn::Instruction& in) {
+  if (in.row)
+    for (const uint32_t code : amdgcn::results_of(in)) {
+      if (!amdgcn::is_scalar(code)) continue;
+      known_masks_.erase(amdgcn::index_of(code));
+      known_masks_.erase(amdgcn::index_of(code) - 1);
+    }
+  known_masks_.insert(made_masks_.begin(), made_masks_.end());
+  made_masks_.clear();
+}
+
 void AmdLowering::resolve_jumps() {
   for (const auto& [at, label] : jumps_) {
     const auto found = kernel.labels.find(label);
@@ -361,6 +378,15 @@ bool AmdLowering::lower_kernel() {
   code.dynamic_shared = true;
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;
   saturates = kernel.directive("fp16_overflow") != 0;
+  find_stretches();
+  is_exec_full_ =
+      !stopper_ && code.real_threads % code.width == 0 &&
+      std::ranges::none_of(kernel.body, [](const amdgcn::Instruction& in) {
+        return in.row && std::ranges::any_of(amdgcn::results_of(in), [](uint32_t code) {
+                 return code == amdgcn::register_code(amdgcn::OperandKind::kScalar, amdgcn::kExecLo) ||
+                        code == amdgcn::register_code(amdgcn::OperandKind::kScalar, amdgcn::kExecHi);
+               });
+      });
   begin_registers();
   find_stops();
   for (const amdgcn::Instruction& in : kernel.body) {
@@ -376,7 +402,9 @@ bool AmdLowering::lower_kernel() {
       dual_ = {in.operands[0].index, temporary(4)};
       emit(copy_register(4), {.d = dual_.second, .a = register_at(in.operands[0], 0)});
     }
+    if (begins_[number_]) known_masks_.clear();
     lower(in);
+    forget_masks(in);
     emit_probes(number_, true);
     ++number_;
     if (sink_.list().size() > 8) return false;

@@ -7,6 +7,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -70,7 +71,9 @@ class AmdLowering final : public Emitter {
   bool compare(num::Comparison comparison, lanes::Type type, uint32_t d, uint32_t a, uint32_t b);
   void unguarded() { guard_ = kNoRegister; }
   void guard_by(uint32_t predicate);  // and by EXEC
-  void guarded() { guard_ = exec_; }
+  // None where EXEC has all lanes throughout.
+  uint32_t exec_guard() const { return is_exec_full_ ? kNoRegister : exec_; }
+  void guarded() { guard_ = exec_guard(); }
   void jump_to(std::string_view label);
   uint32_t both(uint32_t a, uint32_t b);  // a predicate: a and b
   Source& facts() { return *source_; }
@@ -87,6 +90,8 @@ class AmdLowering final : public Emitter {
     uint32_t place;
   };
   bool lower(const amdgcn::Instruction& in);
+  void find_stretches();
+  void forget_masks(const amdgcn::Instruction& in);
   void begin_registers();
   // Observers, debuggers and counters put these around an instruction (look.cpp).
   void emit_probes(uint32_t instruction, bool after);
@@ -126,7 +131,12 @@ class AmdLowering final : public Emitter {
   std::vector<uint32_t> stops_;           // by instruction: the number of the place
   const StopRegisters* shown_ = nullptr;  // under a debugger
   std::shared_ptr<CountPlan> counting_;   // null: nothing is counted
-  std::vector<uint8_t> begins_;           // of the body: where a stretch that is counted at once begins
+  std::vector<uint8_t> begins_;           // of the body: where a stretch begins that is executed at once
+  bool is_exec_full_ = false;             // no instruction writes EXEC
+  // Lane masks by their first register: predicates that hold the same, in all of the code, here, and of this instruction.
+  std::map<uint32_t, uint32_t> kept_masks_;
+  std::set<uint32_t> known_masks_;
+  std::vector<uint32_t> made_masks_;
 };
 
 // The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.

@@ -62,13 +62,14 @@ struct Product {
   uint32_t bits(int which) const { return static_cast<uint32_t>(num::width_of(which ? b : a)); }
 };
 
-constexpr uint32_t kMaxK = 128, kMaxRegisters = 32;
+constexpr uint32_t kMaxK = 128, kMaxRegisters = 32, kMaxGroup = 16, kMaxResults = 32 * num::kMfmaMaxColumns;
 
-// A, row by row, or B, of which the columns of each k stand side by side.
+// A or B: the rows or columns of each k stand side by side.
 struct Matrix {
   std::vector<float> value, finite;
   std::vector<int32_t> s, e;  // significands and exponents (num::mfma_parts)
   bool special = false;       // an infinity, a NaN, or products that f32 does not hold
+  bool fits = false;          // num::mfma_rows() takes them
 };
 
 // CDNA 2 keeps no subnormal number.
@@ -78,10 +79,50 @@ float flushed_half(float x, const Format& format) {
   return std::fabs(x) < std::ldexp(1.0f, format.least) ? x * 0.0f : x;
 }
 
+// A sum of B's columns from k `first` on, as doubles: exact.
+void exactly(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, uint32_t first, uint32_t n,
+             double* out) {
+  for (uint32_t j = 0; j < p.n; ++j) out[j] = 0;
+  for (uint32_t k = first; k < first + n; ++k) {
+    const double x = static_cast<double>(a.value[k * p.m + row]);
+    for (uint32_t j = 0; j < p.n; ++j) out[j] += x * static_cast<double>(b.value[k * p.n + j]);
+  }
+}
+
+// A row's products from k on that CDNA 3 adds at once.
+void multiply_group(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, uint32_t k,
+                    float* sums) {
+  const int fraction = p.formats[0].fraction + p.formats[1].fraction;
+  const uint32_t n = std::min(p.group, p.k - k);
+  float before[num::kMfmaMaxColumns];
+  std::copy_n(sums, p.n, before);
+  uint32_t is_special = a.special || b.special;
+  for (uint32_t j = 0; j < p.n; ++j)
+    is_special |= (std::bit_cast<uint32_t>(sums[j]) & 0x7f800000) == 0x7f800000;
+  const bool special = is_special != 0;
+  int32_t parts[2][kMaxGroup];  // of A's row
+  for (uint32_t i = 0; i < n; ++i) {
+    parts[0][i] = a.s[(k + i) * p.m + row];
+    parts[1][i] = a.e[(k + i) * p.m + row];
+  }
+  for (uint32_t j = 0; special && j < p.n; ++j)
+    if (!std::isfinite(sums[j])) sums[j] = 0;
+  num::mfma({parts[0], parts[1], &b.s[k * p.n], &b.e[k * p.n], sums, static_cast<int>(p.n),
+             static_cast<int>(n), 24 - fraction, p.by_halves});
+  if (!special) return;
+  double exact[num::kMfmaMaxColumns];
+  exactly(p, a, b, row, k, n, exact);
+  for (uint32_t j = 0; j < p.n; ++j) {
+    const double sum = exact[j] + static_cast<double>(before[j]);
+    if (!std::isfinite(sum) || std::fabs(sum) >= 0x1p128) sums[j] = static_cast<float>(sum);
+  }
+}
+
 // One row of the result: sums += row of A times B.
 void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, uint32_t row,
                   float* sums) {
-  const float* from = &a.value[size_t{row} * p.k];
+  float from[kMaxK];
+  for (uint32_t k = 0; k < p.k; ++k) from[k] = a.value[k * p.m + row];
   if (how == Product::kChain)
     return num::mfma_chain(from, b.value.data(), sums, static_cast<int>(p.n), static_cast<int>(p.k));
   if (how == Product::kPairs) {
@@ -94,39 +135,36 @@ void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Mat
       }
     return;
   }
-  const auto exactly = [&](uint32_t first, uint32_t n, double* out) {
-    for (uint32_t j = 0; j < p.n; ++j) out[j] = 0;
-    for (uint32_t k = first; k < first + n; ++k) {
-      const double x = static_cast<double>(from[k]);
-      for (uint32_t j = 0; j < p.n; ++j) out[j] += x * static_cast<double>(b.value[k * p.n + j]);
-    }
-  };
   double exact[num::kMfmaMaxColumns];
   if (how == Product::kExact) {
-    exactly(0, p.k, exact);
+    exactly(p, a, b, row, 0, p.k, exact);
     for (uint32_t j = 0; j < p.n; ++j) sums[j] = static_cast<float>(exact[j] + static_cast<double>(sums[j]));
     return;
   }
-  const int fraction = p.formats[0].fraction + p.formats[1].fraction;
-  for (uint32_t k = 0; k < p.k; k += p.group) {
-    const uint32_t n = std::min(p.group, p.k - k);
-    float before[num::kMfmaMaxColumns];
-    std::copy_n(sums, p.n, before);
-    uint32_t is_special = a.special || b.special;
-    for (uint32_t j = 0; j < p.n; ++j)
-      is_special |= (std::bit_cast<uint32_t>(sums[j]) & 0x7f800000) == 0x7f800000;
-    const bool special = is_special != 0;
-    const size_t at = size_t{row} * p.k + k;
-    for (uint32_t j = 0; special && j < p.n; ++j)
-      if (!std::isfinite(sums[j])) sums[j] = 0;
-    num::mfma({&a.s[at], &a.e[at], &b.s[k * p.n], &b.e[k * p.n], sums, static_cast<int>(p.n),
-               static_cast<int>(n), 24 - fraction, p.by_halves});
-    if (!special) continue;
-    exactly(k, n, exact);
-    for (uint32_t j = 0; j < p.n; ++j) {
-      const double sum = exact[j] + static_cast<double>(before[j]);
-      if (!std::isfinite(sum) || std::fabs(sum) >= 0x1p128) sums[j] = static_cast<float>(sum);
+  for (uint32_t k = 0; k < p.k; k += p.group) multiply_group(p, a, b, row, k, sums);
+}
+
+// The block's sums, rows of p.n.
+void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, float* sums) {
+  const bool fits = how == Product::kFused && a.fits && b.fits;
+  if (p.n % 16 != 0 || (how != Product::kChain && !fits)) {
+    for (uint32_t i = 0; i < p.m; ++i) multiply_row(p, how, a, b, i, sums + i * p.n);
+    return;
+  }
+  const auto as_int = [](uint32_t x) { return static_cast<int>(x); };
+  num::MfmaRows rows{nullptr,     nullptr,     b.value.data(), b.e.data(),      nullptr,
+                     as_int(p.m), as_int(p.n), as_int(p.k),    as_int(p.group), p.by_halves};
+  for (uint32_t i = 0; i < p.m; i += num::kMfmaRows) {
+    rows.a = &a.value[i];
+    rows.sums = sums + i * p.n;
+    if (how == Product::kChain) {
+      num::mfma_chain_rows(rows);
+      continue;
     }
+    rows.a_exponent = &a.e[i];
+    for (int k = 0; (k = num::mfma_rows(rows, k)) < rows.k; k += rows.group)
+      for (uint32_t r = i; r < i + num::kMfmaRows; ++r)
+        multiply_group(p, a, b, r, static_cast<uint32_t>(k), sums + r * p.n);
   }
 }
 
@@ -216,18 +254,10 @@ void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t b
   const Format format = p.formats[side];
   to.value.resize(n);
   const std::span places(&p.sides[side][block * p.k], p.k);
-  if (side == 1) {
-    read_values(p, type, Registers(x, p.from[side], w), places, size, to.value.data());
-  } else {
-    alignas(64) thread_local float by_k[kMaxElements];
-    read_values(p, type, Registers(x, p.from[side], w), places, size, by_k);
-    for (uint32_t i = 0; i < size; ++i)
-      for (uint32_t k = 0; k < p.k; ++k) to.value[i * p.k + k] = by_k[k * size + i];
-  }
+  read_values(p, type, Registers(x, p.from[side], w), places, size, to.value.data());
   if (p.scales[side] != kNoRegister)
     for (size_t at = 0; at < n; ++at) {
-      const uint32_t i = static_cast<uint32_t>(side ? at % size : at / p.k),
-                     k = static_cast<uint32_t>(side ? at / size : at % p.k);
+      const auto i = static_cast<uint32_t>(at % size), k = static_cast<uint32_t>(at / size);
       const uint32_t scale =
           x.reg<uint32_t>(p.scales[side])[w + i + size * (k / 32)] >> (8 * p.scale_byte[side]) & 255;
       to.value[at] = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
@@ -236,8 +266,15 @@ void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t b
   if (how == Product::kPairs)
     for (float& value : to.value) value = flushed_half(value, format);
   if (how != Product::kFused) return;
-  to.special = false;
-  for (const float value : to.value) to.special |= !(std::fabs(value) < 0x1p63f);
+  uint32_t most = 0, least = ~0u;  // of the bits of sizes; 0 is above all others in `least`
+  for (const float value : to.value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value) & 0x7fffffff;
+    most = std::max(most, bits);
+    least = std::min(least, bits - 1);
+  }
+  to.special = most >= std::bit_cast<uint32_t>(0x1p63f);
+  to.fits = most <= std::bit_cast<uint32_t>(num::kMfmaMost) &&
+            least >= std::bit_cast<uint32_t>(num::kMfmaLeast) - 1;
   const float* values = to.value.data();
   if (to.special) {
     to.finite = to.value;
@@ -250,27 +287,25 @@ void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t b
 
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {
   thread_local Matrix sides[2];
+  alignas(64) thread_local float sums[kMaxResults];
   const bool halves = p.d != Type::kF32;
   const Product::Sum how = x.launch().fast_mma ? Product::kChain : p.sum;
   const Registers c(x, p.c, w), d(x, p.to, w);
-  float sums[num::kMfmaMaxColumns];
   for (uint32_t block = 0; block < p.blocks; ++block) {
+    const Place* results = &p.results[block * p.m];
     for (int side = 0; side < 2; ++side) read_side(x, p, how, side, block, w, sides[side]);
     for (uint32_t i = 0; i < p.m; ++i) {
-      const Place at = p.results[block * p.m + i];
-      const uint32_t* from = &c.at(at);
-      uint32_t* to = &d.at(at);
-      if (!halves) {
-        std::memcpy(sums, from, p.n * sizeof *sums);
-        multiply_row(p, how, sides[0], sides[1], i, sums);
-        std::memcpy(to, sums, p.n * sizeof *sums);
-        continue;
-      }
-      for (uint32_t j = 0; j < p.n; ++j) sums[j] = number_of(p, p.d, from[j] & 0xffff);
-      multiply_row(p, how, sides[0], sides[1], i, sums);
-      for (uint32_t j = 0; j < p.n; ++j)
-        to[j] =
-            (to[j] & 0xffff0000) | static_cast<uint32_t>(num::from_double(static_cast<double>(sums[j]), p.d));
+      const uint32_t* from = &c.at(results[i]);
+      if (!halves) std::memcpy(sums + i * p.n, from, p.n * sizeof *sums);
+      for (uint32_t j = 0; halves && j < p.n; ++j) sums[i * p.n + j] = number_of(p, p.d, from[j] & 0xffff);
+    }
+    multiply_rows(p, how, sides[0], sides[1], sums);
+    for (uint32_t i = 0; i < p.m; ++i) {
+      uint32_t* to = &d.at(results[i]);
+      if (!halves) std::memcpy(to, sums + i * p.n, p.n * sizeof *sums);
+      for (uint32_t j = 0; halves && j < p.n; ++j)
+        to[j] = (to[j] & 0xffff0000) |
+                static_cast<uint32_t>(num::from_double(static_cast<double>(sums[i * p.n + j]), p.d));
     }
   }
 }

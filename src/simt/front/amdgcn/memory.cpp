@@ -122,15 +122,15 @@ bool load(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operand
   access(l, a, place, false);
   if (!f.half) return true;
   const uint32_t half = l.scratch(2);
-  l.emit(take_half, {.d = half, .a = part, .small = 0});
-  return l.emit(put_half, {.d = l.register_at(to, 0), .a = half, .small = f.upper});
+  l.emit(steps().take_half, {.d = half, .a = part, .small = 0});
+  return l.emit(steps().put_half, {.d = l.register_at(to, 0), .a = half, .small = f.upper});
 }
 
 bool store(AmdLowering& l, const Form& f, Access a, uint32_t place, const Operand& from) {
   for (uint32_t k = 0; k < f.words; ++k) a.regs[k] = l.register_at(from, k);
   if (f.upper) {
     const uint32_t shifted = l.scratch(4);
-    l.emit(take_bytes, {.d = shifted, .a = a.regs[0], .small = 16, .imm = 16});
+    l.emit(steps().take_bytes, {.d = shifted, .a = a.regs[0], .small = 16, .imm = 16});
     a.regs[0] = shifted;
   }
   return access(l, a, place, true);
@@ -167,30 +167,13 @@ bool where(AmdLowering& l, std::string_view name, size_t at, size_t base, Where*
   }
   if (!has_registers(*s, 2) || !has_registers(v, 1)) return false;
   const uint32_t wide = l.scratch(8), sum = l.scratch(8);
-  l.emit(join, {.d = wide, .a = l.register_at(v, 0), .b = l.constant(0, 4)});
+  l.emit(steps().join, {.d = wide, .a = l.register_at(v, 0), .b = l.constant(0, 4)});
   l.lanes(Op::kAdd, kU64, {.d = sum, .a = wide, .b = l.pair_at(*s)});
   out->place = sum;
   return true;
 }
 
 // --- buffers: a descriptor of four scalars (base, stride, bytes); what lies behind the end is read as 0 and not written -------------
-struct BufferPlan {
-  uint32_t descriptor[4], soffset, bytes;
-  uint64_t offset;
-};
-void run_buffer(Exec& x, const Operands& in,
-                const BufferPlan& plan) {  // d: addresses, e: in range; a: offsets (none: 0)
-  uint64_t* d = x.reg<uint64_t>(in.d);
-  int8_t* e = x.reg<int8_t>(in.e);
-  const uint32_t* a = in.a == kNoRegister ? nullptr : x.reg<uint32_t>(in.a);
-  const uint32_t *low = x.reg<uint32_t>(plan.descriptor[0]), *high = x.reg<uint32_t>(plan.descriptor[1]),
-                 *size = x.reg<uint32_t>(plan.descriptor[2]), *more = x.reg<uint32_t>(plan.soffset);
-  for (uint32_t i = 0; i < x.count; ++i) {
-    const uint64_t offset = (a ? a[i] : 0) + plan.offset + more[i];
-    d[i] = (low[i] | uint64_t{high[i] & 0xffff} << 32) + offset;
-    e[i] = offset + plan.bytes <= size[i] ? -1 : 0;
-  }
-}
 struct Buffer {
   uint32_t place, in_range;
 };
@@ -199,7 +182,7 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   if (l.in().operands.size() < at + 3 || l.in().has("idxen") || l.in().has("addr64")) return false;
   const Operand &v = l.operand(at), &descriptor = l.operand(at + 1), &more = l.operand(at + 2);
   if (descriptor.kind != amdgcn::OperandKind::kScalar || descriptor.count != 4) return false;
-  BufferPlan plan{{}, l.constant(0, 4), bytes, static_cast<uint64_t>(l.in().number("offset"))};
+  BufferPlan plan{{}, l.constant(0, 4), bytes, l.code.width, static_cast<uint64_t>(l.in().number("offset"))};
   for (uint32_t k = 0; k < 4; ++k) plan.descriptor[k] = l.register_at(descriptor, k);
   plan.soffset =
       more.is_register() ? l.register_at(more, 0) : l.constant(static_cast<uint64_t>(more.integer), 4);
@@ -208,7 +191,7 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   out->place = l.scratch(8);
   out->in_range = l.scratch(1);
   l.unguarded();
-  l.emit(handler<run_buffer>,
+  l.emit(steps().buffer,
          {.d = out->place, .a = offen ? l.register_at(v, 0) : kNoRegister, .e = out->in_range}, plan);
   l.guarded();
   return true;
@@ -308,8 +291,8 @@ bool lower_buffer_load(AmdLowering& l) {
     l.guarded();
     if (to_lds) return store_to_lds(l, f, a);
     const uint32_t half = l.scratch(2);
-    l.emit(take_half, {.d = half, .a = a.regs[0], .small = 0});
-    return l.emit(put_half, {.d = l.register_at(l.operand(0), 0), .a = half, .small = f.upper});
+    l.emit(steps().take_half, {.d = half, .a = a.regs[0], .small = 0});
+    return l.emit(steps().put_half, {.d = l.register_at(l.operand(0), 0), .a = half, .small = f.upper});
   }
   for (uint32_t k = 0; k < f.words; ++k)
     l.emit(copy_register(4), {.d = a.regs[k] = l.register_at(l.operand(0), k), .a = zero});

@@ -133,10 +133,10 @@ uint32_t AmdLowering::selected(const Operand& o, uint32_t place, size_t number) 
   if (text.starts_with("WORD_")) bits = 16, from = 16 * static_cast<uint32_t>(text[5] - '0');
   if (bits == 32) return place;
   const uint32_t out = scratch(4);
-  emit(amd::take_bytes, {.d = out,
-                         .a = place,
-                         .small = from,
-                         .imm = static_cast<int64_t>(bits | (o.extends_sign ? 256u : 0u))});
+  emit(amd::steps().take_bytes, {.d = out,
+                                 .a = place,
+                                 .small = from,
+                                 .imm = static_cast<int64_t>(bits | (o.extends_sign ? 256u : 0u))});
   return out;
 }
 
@@ -176,10 +176,15 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
   plan.banks = static_cast<uint32_t>(in_->number("bank_mask", 15));
   plan.bound = in_->has("bound_ctrl") || in_->has("dpp8");
   plan.fill(code.width);
-  const uint32_t out = scratch(4), valid = scratch(1);
+  // With bound_ctrl every lane of the rows and banks is written.
+  const bool all = plan.bound && plan.rows == 15 && plan.banks == 15;
+  const uint32_t out = scratch(4), valid = all ? kNoRegister : scratch(1);
   unguarded();
   emit(handler<amd::run_dpp>, {.d = out, .a = place, .c = exec_, .e = valid}, plan);
-  guard_by(valid);
+  if (all)
+    guarded();
+  else
+    guard_by(valid);
   return out;
 }
 
@@ -189,10 +194,10 @@ uint32_t AmdLowering::pair_at(const Operand& o, uint32_t k) {
   if (o.kind == amdgcn::OperandKind::kScalar) {
     const uint32_t saved = guard_;
     unguarded();
-    emit(amd::join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
+    emit(amd::steps().join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
     guard_ = saved;
   } else {
-    emit(amd::join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
+    emit(amd::steps().join, {.d = out, .a = register_at(o, k), .b = register_at(o, k + 1)});
   }
   return out;
 }
@@ -222,7 +227,7 @@ uint32_t AmdLowering::source(const Operand& o, const Slot& s, size_t at) {
     if (is_half) {
       const int64_t half = o.half >= 0 ? o.half : in_->number_at("op_sel", at, 0);
       const uint32_t out = scratch(2);
-      emit(amd::take_half, {.d = out, .a = place, .small = static_cast<uint32_t>(half)});
+      emit(amd::steps().take_half, {.d = out, .a = place, .small = static_cast<uint32_t>(half)});
       place = out;
     }
   }
@@ -252,8 +257,8 @@ uint32_t AmdLowering::packed(uint32_t place, const Slot& s, size_t at) {
     const uint32_t out = scratch(bytes);
     if (wide) {
       const uint32_t words[2] = {scratch(4), scratch(4)};
-      emit(amd::part, {.d = words[0], .a = place, .e = words[1]});
-      emit(amd::join, {.d = out, .a = words[low], .b = words[high]});
+      emit(amd::steps().part, {.d = words[0], .a = place, .e = words[1]});
+      emit(amd::steps().join, {.d = out, .a = words[low], .b = words[high]});
     } else {
       const uint64_t select = (low ? 0x0302u : 0x0100u) | (high ? 0x03020000u : 0x01000000u);
       emit(each_handler(amdgcn::Opcode::k_v_perm_b32),
@@ -275,10 +280,13 @@ uint32_t AmdLowering::mask(size_t k) { return mask_of(*matched_[k]); }
 uint32_t AmdLowering::mask_of(const Operand& o) {
   if (!o.is_register()) return constant(o.integer ? 0xff : 0, 1);
   if (o.is(amdgcn::kExecLo)) return exec_;
+  if (known_masks_.contains(o.index)) return kept_masks_.at(o.index);
   const uint32_t out = scratch(1), saved = guard_;
   unguarded();
-  emit(amd::unpack_mask,
-       {.d = out, .a = scalar(o.index), .b = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
+  emit(amd::steps().unpack_mask, {.d = out,
+                                  .a = scalar(o.index),
+                                  .b = code.width == 64 ? scalar(o.index + 1) : kNoRegister,
+                                  .small = code.width});
   guard_ = saved;
   return out;
 }
@@ -295,17 +303,27 @@ uint32_t AmdLowering::result(size_t k) {
 }
 
 bool AmdLowering::give_pair(const Operand& o, uint32_t wide, uint32_t k) {
-  return emit(amd::part, {.d = register_at(o, k), .a = wide, .e = register_at(o, k + 1)});
+  return emit(amd::steps().part, {.d = register_at(o, k), .a = wide, .e = register_at(o, k + 1)});
 }
 
 bool AmdLowering::give_mask(const Operand& o, uint32_t predicate) {
   if (o.is(amdgcn::kNull)) return true;
   const uint32_t saved = guard_;
   unguarded();
-  emit(amd::pack_mask, {.d = scalar(o.index),
-                        .a = predicate,
-                        .b = exec_,
-                        .e = code.width == 64 ? scalar(o.index + 1) : kNoRegister});
+  // Instructions that read the mask before anyone else writes it find the predicate.
+  uint32_t kept = kNoRegister;
+  if (!stopper_ && !o.is(amdgcn::kExecLo)) {
+    const auto [it, is_new] = kept_masks_.try_emplace(o.index, 0);
+    if (is_new) it->second = temporary(1);
+    kept = it->second;
+    made_masks_.push_back(o.index);
+  }
+  emit(amd::steps().pack_mask, {.d = scalar(o.index),
+                                .a = predicate,
+                                .b = exec_,
+                                .c = kept,
+                                .e = code.width == 64 ? scalar(o.index + 1) : kNoRegister,
+                                .small = code.width});
   if (o.is(amdgcn::kExecLo)) exec_changed();
   guard_ = saved;
   return true;
@@ -314,9 +332,10 @@ bool AmdLowering::give_mask(const Operand& o, uint32_t predicate) {
 void AmdLowering::exec_changed() {
   const uint32_t saved = guard_;
   unguarded();
-  emit(amd::unpack_mask, {.d = exec_,
-                          .a = scalar(amdgcn::kExecLo),
-                          .b = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister});
+  emit(amd::steps().unpack_mask, {.d = exec_,
+                                  .a = scalar(amdgcn::kExecLo),
+                                  .b = code.width == 64 ? scalar(amdgcn::kExecHi) : kNoRegister,
+                                  .small = code.width});
   guard_ = saved;
 }
 
@@ -381,13 +400,13 @@ bool AmdLowering::give() {
       const bool is_sdwa = in_->encoding == amdgcn::Instruction::kSdwa;
       if (is_sdwa && in_->text("dst_sel").starts_with("BYTE")) {
         const uint32_t word = scratch(4);
-        emit(amd::put_half, {.d = word, .a = g.place, .small = 0, .imm = 1});
+        emit(amd::steps().put_half, {.d = word, .a = g.place, .small = 0, .imm = 1});
         if (!give_selected(*o, word)) return false;
         continue;
       }
       const bool keeps = is_sdwa ? in_->text("dst_unused") == "UNUSED_PRESERVE"
                                  : is_rdna || half || in_->has("op_sel") || name().starts_with("v_cvt_pk_");
-      emit(amd::put_half,
+      emit(amd::steps().put_half,
            {.d = register_at(*o, 0), .a = g.place, .small = static_cast<uint32_t>(half), .imm = !keeps});
     } else if (in_->encoding == amdgcn::Instruction::kSdwa) {
       if (!give_selected(*o, g.place)) return false;

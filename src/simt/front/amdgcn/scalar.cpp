@@ -158,7 +158,7 @@ bool add(AmdLowering& l, bool subtracts, bool is_signed, bool takes_carry) {
     l.lanes(subtracts ? Op::kSub : Op::kAdd, kU64, {.d = sum, .a = sum, .b = carry});
   }
   const uint32_t high = l.scratch(4), low = l.scratch(4);
-  l.emit(part, {.d = low, .a = sum, .e = high});
+  l.emit(steps().part, {.d = low, .a = sum, .e = high});
   if (is_signed) {
     const uint32_t sign = l.scratch(4);
     l.lanes(Op::kShr, kS32, {.d = sign, .a = low, .b = l.constant(31, 4)});
@@ -195,11 +195,11 @@ bool lower_scalar_shift_add(AmdLowering& l) {
   const auto by = static_cast<uint64_t>(l.name()[6] - '0');
   const uint32_t a = l.source(1), b = l.source(2), d = l.result(), wide = l.scratch(8), other = l.scratch(8),
                  high = l.scratch(4);
-  l.emit(join, {.d = wide, .a = a, .b = l.constant(0, 4)});
-  l.emit(join, {.d = other, .a = b, .b = l.constant(0, 4)});
+  l.emit(steps().join, {.d = wide, .a = a, .b = l.constant(0, 4)});
+  l.emit(steps().join, {.d = other, .a = b, .b = l.constant(0, 4)});
   l.lanes(Op::kShl, kB64, {.d = wide, .a = wide, .b = l.constant(by, 4)});
   l.lanes(Op::kAdd, kU64, {.d = wide, .a = wide, .b = other});
-  l.emit(part, {.d = d, .a = wide, .e = high});
+  l.emit(steps().part, {.d = d, .a = wide, .e = high});
   l.compare(num::kCmpNe, kU32, l.scc(), high, l.constant(0, 4));
   return give_scalar(l);
 }

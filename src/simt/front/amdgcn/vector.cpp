@@ -52,7 +52,7 @@ bool lower_any_logic(AmdLowering& l) {
   }
   const uint32_t out = half ? l.scratch(4) : l.result();
   l.emit(lanes::find(Op::kLop3, kB32), {.d = out, .a = from[0], .b = from[1], .c = from[2], .small = table});
-  if (half) l.emit(take_half, {.d = l.result(), .a = out, .small = 0});
+  if (half) l.emit(steps().take_half, {.d = l.result(), .a = out, .small = 0});
   return l.give();
 }
 
@@ -198,8 +198,8 @@ bool carry(AmdLowering& l, Sum sum) {
   if (sum == Sum::kSubsReversed) std::swap(a, b);
   const bool subtracts = sum != Sum::kAdds;
   const uint32_t wide[2] = {l.scratch(8), l.scratch(8)}, zero = l.constant(0, 4), out = l.scratch(8);
-  l.emit(join, {.d = wide[0], .a = a, .b = zero});
-  l.emit(join, {.d = wide[1], .a = b, .b = zero});
+  l.emit(steps().join, {.d = wide[0], .a = a, .b = zero});
+  l.emit(steps().join, {.d = wide[1], .a = b, .b = zero});
   l.lanes(subtracts ? Op::kSub : Op::kAdd, kU64, {.d = out, .a = wide[0], .b = wide[1]});
   if (l.slot(4)) {
     const uint32_t in = l.scratch(8);
@@ -207,7 +207,7 @@ bool carry(AmdLowering& l, Sum sum) {
     l.lanes(subtracts ? Op::kSub : Op::kAdd, kU64, {.d = out, .a = out, .b = in});
   }
   const uint32_t low = l.scratch(4), high = l.scratch(4);
-  l.emit(part, {.d = low, .a = out, .e = high});
+  l.emit(steps().part, {.d = low, .a = out, .e = high});
   l.compare(num::kCmpNe, kU32, l.result(1), high, zero);
   l.emit(copy_register(4), {.d = l.register_at(*l.slot(0), 0), .a = low});
   return l.give();
@@ -262,78 +262,19 @@ bool lower_fmamk(AmdLowering& l) {
   return l.give();
 }
 
-namespace {
-
-// ISA, V_DIV_SCALE: what a division has to be scaled by so that its steps are exact; and whether its quotient is scaled back.
-template <class T, int kBits>
-void div_scale(Lanes& l, const Operands& in) {
-  const T *value = l.reg<T>(in.a), *denominator = l.reg<T>(in.b), *numerator = l.reg<T>(in.c);
-  T* d = l.reg<T>(in.d);
-  int8_t* scaled = l.reg<int8_t>(in.e);
-  constexpr int kBy = sizeof(T) == 4 ? 64 : 128;
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  auto exponent = [](T x) { return static_cast<int>(std::bit_cast<Bits>(x) << 1 >> kBits); };  // its field
-  auto is_small = [](T x) { return x != 0 && std::fabs(x) < std::numeric_limits<T>::min(); };
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
-    const T v = value[i], b = denominator[i], a = numerator[i];
-    constexpr int kNear = sizeof(T) == 4 ? 40 : 300, kBias = sizeof(T) == 4 ? 127 : 1023;
-    if (std::abs(exponent(a) - kBias) < kNear && std::abs(exponent(b) - kBias) < kNear) {
-      d[i] = v, scaled[i] = 0;  // nothing is near an end of the range
-      continue;
-    }
-    T out = v;
-    bool flag = false;
-    if (a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b)) {
-      out = a == 0 || b == 0 ? std::numeric_limits<T>::quiet_NaN() : v;
-    } else if (exponent(a) - exponent(b) >= (sizeof(T) == 4 ? 96 : 768)) {
-      flag = true;
-      if (v == b) out = std::ldexp(v, kBy);
-    } else if (is_small(b)) {
-      out = std::ldexp(v, kBy);
-    } else if (is_small(1 / b) && is_small(a / b)) {
-      flag = true;
-      if (v == b) out = std::ldexp(v, kBy);
-    } else if (is_small(1 / b)) {
-      out = std::ldexp(v, -kBy);
-    } else if (is_small(a / b)) {
-      flag = true;
-      if (v == a) out = std::ldexp(v, kBy);
-    } else if (exponent(a) <= kBits - 1) {
-      out = std::ldexp(v, kBy);
-    }
-    d[i] = out;
-    scaled[i] = flag ? -1 : 0;
-  }
-}
-// d = fma(a, b, c), scaled back where the mask e says so: up where the quotient c is large, else down.
-template <class T>
-void div_fmas(Lanes& l, const Operands& in) {
-  const T *a = l.reg<T>(in.a), *b = l.reg<T>(in.b), *c = l.reg<T>(in.c);
-  const int8_t* scaled = l.reg<int8_t>(in.e);
-  T* d = l.reg<T>(in.d);
-  constexpr int kBy = sizeof(T) == 4 ? 64 : 128;
-  for (uint32_t i = 0; i < l.count; ++i) {
-    if (!l.on(i)) continue;
-    const T out = std::fma(a[i], b[i], c[i]);
-    d[i] = !scaled[i] ? out : std::ldexp(out, std::fabs(c[i]) >= 1 ? kBy : -kBy);
-  }
-}
-
-}  // namespace
-
 bool lower_div_scale(AmdLowering& l) {
   const bool wide = l.in().row->slots[0].bits == 64;
   const uint32_t a = l.source(2), b = l.source(3), c = l.source(4);
   const uint32_t d = l.result(0), flag = l.result(1);
-  l.emit(wide ? div_scale<double, 53> : div_scale<float, 24>, {.d = d, .a = a, .b = b, .c = c, .e = flag});
+  l.emit(wide ? steps().div_scale_f64 : steps().div_scale_f32, {.d = d, .a = a, .b = b, .c = c, .e = flag});
   return l.give();
 }
 bool lower_div_fmas(AmdLowering& l) {
   const bool wide = l.in().row->slots[0].bits == 64;
   const Operand vcc{.kind = amdgcn::OperandKind::kScalar, .index = amdgcn::kVccLo};
   const uint32_t a = l.source(1), b = l.source(2), c = l.source(3), p = l.mask_of(vcc);
-  l.emit(wide ? div_fmas<double> : div_fmas<float>, {.d = l.result(), .a = a, .b = b, .c = c, .e = p});
+  l.emit(wide ? steps().div_fmas_f64 : steps().div_fmas_f32,
+         {.d = l.result(), .a = a, .b = b, .c = c, .e = p});
   return l.give();
 }
 
@@ -358,18 +299,18 @@ bool lower_mix(AmdLowering& l) {
   if (l.in().has("clamp")) return false;
   l.emit(each_handler(amdgcn::Opcode::k_v_cvt_f16_f32), {.d = out, .a = sum});
   l.keep_finite(out, from[0], from[1], from[2], 4);
-  return l.emit(put_half,
+  return l.emit(steps().put_half,
                 {.d = l.register_at(*l.slot(0), 0), .a = out, .small = l.name() == "v_fma_mixhi_f16"});
 }
 
 bool lower_pack_moves(AmdLowering& l) {
   const uint32_t a = l.source(1), b = l.source(2),
                  words[4] = {l.scratch(4), l.scratch(4), l.scratch(4), l.scratch(4)};
-  l.emit(part, {.d = words[0], .a = a, .e = words[1]});
-  l.emit(part, {.d = words[2], .a = b, .e = words[3]});
+  l.emit(steps().part, {.d = words[0], .a = a, .e = words[1]});
+  l.emit(steps().part, {.d = words[2], .a = b, .e = words[3]});
   const auto low = static_cast<size_t>(l.in().number_at("op_sel", 0, 0)),
              high = static_cast<size_t>(l.in().number_at("op_sel", 1, 0));
-  l.emit(join, {.d = l.result(), .a = words[low & 1], .b = words[2 + (high & 1)]});
+  l.emit(steps().join, {.d = l.result(), .a = words[low & 1], .b = words[2 + (high & 1)]});
   return l.give();
 }
 

@@ -1,17 +1,27 @@
 // Computes what rows that say EACH ask for of one lane: each_<f>, as the ISA's documents have it ("Vector ALU operations", "Scalar ALU
 // operations" of AMD's CDNA 3 and RDNA 3 instruction set architectures). Functions whose table AMD does not publish (exp, log,
 // rcp, rsq, sin, cos) are rounded correctly; AMD allows 1 ULP.
+// Compiled once an instruction set, as src/lanes/simd is: nothing of other headers may be emitted out of line.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include <triton_runner/amdgcn/opcode.h>
+#include <triton_runner/lanes/lanes.h>
+#include <triton_runner/num/formats.h>
 #include <triton_runner/num/types.h>
 
-#include "front/amdgcn/lower.h"
+#include "front/amdgcn/simd/exp2.h"
+#include "front/amdgcn/simd/tables.h"
 
-namespace triton_runner::simt {
+namespace triton_runner::simt::amd::SIMD_ISA {
 namespace {
 
+using lanes::Handler;
+using lanes::Lanes;
+using lanes::Operands;
 using num::Type;
 using u8 = uint8_t;
 using u16 = uint16_t;
@@ -24,13 +34,15 @@ struct half {  // its bits
   u16 bits;
 };
 
-float wide(half h) {
-  return std::bit_cast<float>(static_cast<u32>(num::convert_float(h.bits, Type::kF16, Type::kF32)));
+float wide(half h) { return num::SIMD_ISA::decode<num::SIMD_ISA::kF16Format>(h.bits); }
+half narrow(float x) {
+  return {static_cast<u16>(num::SIMD_ISA::F16::encode<num::Rounding::kNearestEven>(x))};
 }
 half narrow(double x) { return {static_cast<u16>(num::from_double(x, Type::kF16))}; }
 // A lane mask's element.
 struct flag {
   int8_t bits;
+  flag() = default;
   flag(bool is) : bits(is ? -1 : 0) {}
 };
 
@@ -227,27 +239,32 @@ float each_mad_f32(float a, float b, float c) {
   return without_subnormals(product + without_subnormals(c));
 }
 template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, u32, u64>;
+template <class T>
+constexpr BitsOf<T> kQuiet = BitsOf<T>{1} << (sizeof(T) == 4 ? 22 : 51);
+template <class T>
 bool is_signaling(T x) {
-  if constexpr (sizeof(T) == 4)
-    return x != x && !(std::bit_cast<u32>(x) >> 22 & 1);
-  else
-    return x != x && !(std::bit_cast<u64>(x) >> 51 & 1);
+  return x != x && !(std::bit_cast<BitsOf<T>>(x) & kQuiet<T>);
 }
 template <class T>
-T quiet(T x) {
-  return x + x;
+T quiet(T x) {  // of a NaN
+  return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(x) | kQuiet<T>);
+}
+// The number of the two where one is a NaN; a signaling NaN is the result, as a quiet one.
+template <class T>
+T number_of(T a, T b, T of_numbers) {
+  const T of_b = is_signaling(b) ? quiet(b) : a, of_a = is_signaling(a) ? quiet(a) : b != b ? quiet(b) : b;
+  return a != a ? of_a : b != b ? of_b : of_numbers;
 }
 template <class T>
-T smaller(T a, T b) {
-  if (a != a) return is_signaling(a) ? quiet(a) : b != b ? quiet(b) : b;
-  if (b != b) return is_signaling(b) ? quiet(b) : a;
-  return a == b ? (std::signbit(a) ? a : b) : a < b ? a : b;
+T smaller(T a, T b) {  // of 0 and -0 -0
+  const T same = std::bit_cast<T>(std::bit_cast<BitsOf<T>>(a) | std::bit_cast<BitsOf<T>>(b));
+  return number_of(a, b, a < b ? a : a > b ? b : same);
 }
 template <class T>
 T larger(T a, T b) {
-  if (a != a) return is_signaling(a) ? quiet(a) : b != b ? quiet(b) : b;
-  if (b != b) return is_signaling(b) ? quiet(b) : a;
-  return a == b ? (std::signbit(a) ? b : a) : a > b ? a : b;
+  const T same = std::bit_cast<T>(std::bit_cast<BitsOf<T>>(a) & std::bit_cast<BitsOf<T>>(b));
+  return number_of(a, b, a > b ? a : a < b ? b : same);
 }
 float each_min3_f32(float a, float b, float c) { return smaller(smaller(a, b), c); }
 float each_max3_f32(float a, float b, float c) { return larger(larger(a, b), c); }
@@ -298,7 +315,7 @@ float each_maximum3_f32(float a, float b, float c) {
 double each_rcp_f64(double x) { return 1.0 / x; }
 double each_rsq_f64(double x) { return static_cast<double>(1.0L / std::sqrt(static_cast<long double>(x))); }
 double each_sqrt_f64(double x) { return std::sqrt(x); }
-float each_rcp_f32(float x) { return static_cast<float>(1.0 / x); }
+float each_rcp_f32(float x) { return 1.0f / x; }
 float each_rsq_f32(float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x))); }
 float each_sqrt_f32(float x) { return std::sqrt(x); }
 float each_exp_f32(float x) { return static_cast<float>(std::exp2(static_cast<double>(x))); }
@@ -349,23 +366,31 @@ half each_frexp_mant_f16(half x) { return narrow(mantissa(wide(x))); }
 i32 each_frexp_exp_f32(float x) { return exponent(x); }
 i32 each_frexp_exp_f64(double x) { return exponent(x); }
 i16 each_frexp_exp_f16(half x) { return static_cast<i16>(exponent(wide(x))); }
-float each_ldexp_32(float x, i32 n) { return static_cast<float>(std::ldexp(x, std::clamp(n, -400, 400))); }
+float each_ldexp_32(float x, i32 n) {  // exact in f64
+  const i32 by = n < -400 ? -400 : n > 400 ? 400 : n;
+  return static_cast<float>(static_cast<double>(x) *
+                            std::bit_cast<double>(static_cast<u64>(i64{by} + 1023) << 52));
+}
 double each_ldexp_64(double x, i32 n) { return std::ldexp(x, std::clamp(n, -4000, 4000)); }
 half each_ldexp_16(half x, i16 n) { return narrow(std::ldexp(static_cast<double>(wide(x)), n)); }
 float each_mul_legacy(float a, float b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 template <class T>
 T div_fixup(T quotient, T denominator, T numerator) {
-  const bool negative = std::signbit(denominator) != std::signbit(numerator);
-  const T infinity = std::numeric_limits<T>::infinity();
-  auto with_sign = [&](T x) { return negative ? -x : x; };
-  if (numerator != numerator) return quiet(numerator);
-  if (denominator != denominator) return quiet(denominator);
-  if ((denominator == 0 && numerator == 0) || (std::isinf(denominator) && std::isinf(numerator)))
-    return -std::numeric_limits<T>::quiet_NaN();
-  if (denominator == 0 || std::isinf(numerator)) return with_sign(infinity);
-  if (std::isinf(denominator) || numerator == 0) return with_sign(0);
-  return with_sign(std::fabs(quotient));
+  using Bits = BitsOf<T>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1),
+                 kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  constexpr Bits kNan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN()) | kSign;
+  const Bits n = std::bit_cast<Bits>(numerator), d = std::bit_cast<Bits>(denominator),
+             q = std::bit_cast<Bits>(quotient);
+  const Bits sign = (n ^ d) & kSign, n_size = n & ~kSign, d_size = d & ~kSign;
+  Bits out = sign | (q & ~kSign);
+  out = d_size == kInfinity || n_size == 0 ? sign : out;
+  out = d_size == 0 || n_size == kInfinity ? sign | kInfinity : out;
+  out = (d_size == 0 && n_size == 0) || (d_size == kInfinity && n_size == kInfinity) ? kNan : out;
+  out = d_size > kInfinity ? d | kQuiet<T> : out;
+  out = n_size > kInfinity ? n | kQuiet<T> : out;
+  return std::bit_cast<T>(out);
 }
 float each_div_fixup_f32(float q, float d, float n) { return div_fixup(q, d, n); }
 double each_div_fixup_f64(double q, double d, double n) { return div_fixup(q, d, n); }
@@ -416,8 +441,8 @@ double each_cvt_f64_i32(i32 x) { return x; }
 double each_cvt_f64_u32(u32 x) { return x; }
 i32 each_cvt_i32_f64(double x) { return to_integer<i32>(x); }
 u32 each_cvt_u32_f64(double x) { return to_integer<u32>(x); }
-half each_cvt_f16_i16(i16 x) { return narrow(x); }
-half each_cvt_f16_u16(u16 x) { return narrow(x); }
+half each_cvt_f16_i16(i16 x) { return narrow(static_cast<float>(x)); }
+half each_cvt_f16_u16(u16 x) { return narrow(static_cast<float>(x)); }
 i16 each_cvt_i16_f16(half x) { return to_integer<i16>(wide(x)); }
 u16 each_cvt_u16_f16(half x) { return to_integer<u16>(wide(x)); }
 float each_cvt_f32_ubyte0(u32 x) { return static_cast<float>(x & 255); }
@@ -435,13 +460,15 @@ u32 each_cvt_pk_u8_f32(float x, u32 byte, u32 kept) {
   const auto value = static_cast<u32>(std::clamp(to_integer<i32>(x), 0, 255));
   return (kept & ~(255u << at)) | value << at;
 }
-u32 halves(float a, float b, Type type, num::Rounding rounding) {
-  return static_cast<u32>(num::from_double(a, type, rounding)) |
-         static_cast<u32>(num::from_double(b, type, rounding)) << 16;
+template <class Codec, num::Rounding kRounding>
+u32 halves(float a, float b) {
+  return Codec::template encode<kRounding>(a) | Codec::template encode<kRounding>(b) << 16;
 }
-u32 each_cvt_pkrtz(float a, float b) { return halves(a, b, Type::kF16, num::Rounding::kTowardZero); }
-u32 each_cvt_pk_f16(float a, float b) { return halves(a, b, Type::kF16, num::Rounding::kNearestEven); }
-u32 each_cvt_pk_bf16(float a, float b) { return halves(a, b, Type::kBF16, num::Rounding::kNearestEven); }
+using F16 = num::SIMD_ISA::F16;
+using BF16 = num::SIMD_ISA::BF16;
+u32 each_cvt_pkrtz(float a, float b) { return halves<F16, num::Rounding::kTowardZero>(a, b); }
+u32 each_cvt_pk_f16(float a, float b) { return halves<F16, num::Rounding::kNearestEven>(a, b); }
+u32 each_cvt_pk_bf16(float a, float b) { return halves<BF16, num::Rounding::kNearestEven>(a, b); }
 u32 each_cvt_pk_i16(i32 a, i32 b) {
   auto kept = [](i32 x) { return static_cast<u32>(std::clamp(x, -32768, 32767)) & 0xffff; };
   return kept(a) | kept(b) << 16;
@@ -479,27 +506,75 @@ flag each_class_f16(half h, u32 classes) {
 }
 
 // --- the handler of a function of one lane ---------------------------------------------------------------------------------
-template <class D, class... A, size_t... kPlace>
-void over_lanes(Lanes& l, const Operands& in, D (*f)(A...), std::index_sequence<kPlace...>) {
-  const uint32_t places[] = {in.a, in.b, in.c, in.e};
-  D* d = l.reg<D>(in.d);
-  const auto at = [&](const A*... a) __attribute__((always_inline)) {
-    if (!l.mask) {
-      for (uint32_t i = 0; i < l.count; ++i) d[i] = f(a[i]...);
-      return;
-    }
-    for (uint32_t i = 0; i < l.count; ++i)
-      if (l.mask[i]) d[i] = f(a[i]...);
-  };
-  at(l.reg<const A>(places[kPlace])...);
+constexpr u32 kChunk = 256;  // lanes that pass through a buffer where some are off
+
+// 2^x: where the fast way is unsure, one lane after the other.
+void run_exp(float* d, u32 n, const float* a) {
+  constexpr u32 kAtOnce = 64;
+  alignas(64) u32 unsure[kAtOnce];
+  alignas(64) float out[kAtOnce];
+  for (u32 at = 0; at < n; at += kAtOnce) {
+    const u32 m = n - at < kAtOnce ? 32 : kAtOnce;
+#pragma GCC ivdep
+    for (size_t i = 0; i < (m & ~31u); ++i) out[i] = exp2_of(a[at + i], &unsure[i]);
+    u32 any = 0;
+    for (u32 i = 0; i < m; ++i) any |= unsure[i];
+    for (u32 i = 0; any && i < m; ++i)
+      if (unsure[i]) out[i] = each_exp_f32(a[at + i]);
+    __builtin_memcpy(d + at, out, m * sizeof *out);
+  }
 }
+
+// Bytes by a selector that all lanes have: a step a byte.
+void run_perm(u32* d, u32 n, const u32* a, const u32* b, const u32* selector) {
+  n &= ~31u;
+  u32 differs = 0;
+  const u32 s = selector[0];
+  for (size_t i = 0; i < n; ++i) differs |= selector[i] ^ s;
+  if (differs || s & 0xf8f8f8f8) {
+    for (size_t i = 0; i < n; ++i) d[i] = each_perm(a[i], b[i], selector[i]);
+    return;
+  }
+  const auto from = [&](u32 k) { return s >> (8 * k) & 4 ? a : b; };
+  const auto shift = [&](u32 k) { return 8 * (s >> (8 * k) & 3); };
+  const u32 *b0 = from(0), *b1 = from(1), *b2 = from(2), *b3 = from(3), s0 = shift(0), s1 = shift(1),
+            s2 = shift(2), s3 = shift(3);
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i)
+    d[i] = (b0[i] >> s0 & 255) | (b1[i] >> s1 & 255) << 8 | (b2[i] >> s2 & 255) << 16 | (b3[i] >> s3) << 24;
+}
+
+template <class T>
+void keep(T* d, const T* from, const int8_t* mask, u32 n) {  // where the mask is on
+#pragma GCC ivdep
+  for (size_t i = 0; i < (n & ~31u); ++i) d[i] = mask[i] ? from[i] : d[i];
+}
+
 template <auto kFunction>
 struct Each;
 template <class D, class... A, D (*kFunction)(A...)>
 struct Each<kFunction> {
-  static void run(Lanes& l, const Operands& in) {
-    over_lanes<D, A...>(l, in, kFunction, std::index_sequence_for<A...>());
+  using Bits = typename num::SIMD_ISA::UintOf<sizeof(D)>::type;
+  [[gnu::noinline]] static void loop(D* d, u32 n, const A*... a) {
+    n &= ~31u;
+    if constexpr (std::is_same_v<Each, Each<&each_exp_f32>>) return run_exp(d, n, a...);
+    if constexpr (std::is_same_v<Each, Each<&each_perm>>) return run_perm(d, n, a...);
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) d[i] = kFunction(a[i]...);
   }
+  template <size_t... kPlace>
+  static void run_on(Lanes& l, const Operands& in, std::index_sequence<kPlace...>) {
+    const u32 places[] = {in.a, in.b, in.c, in.e};
+    D* d = l.reg<D>(in.d);
+    if (!l.mask) return loop(d, l.count, l.reg<const A>(places[kPlace])...);
+    alignas(64) D kept[kChunk];
+    for (u32 at = 0; at < l.count; at += kChunk) {
+      const u32 n = l.count - at < kChunk ? l.count - at : kChunk;
+      loop(kept, n, l.reg<const A>(places[kPlace]) + at...);
+      keep(reinterpret_cast<Bits*>(d + at), reinterpret_cast<const Bits*>(kept), l.mask + at, n);
+    }
+  }
+  static void run(Lanes& l, const Operands& in) { run_on(l, in, std::index_sequence_for<A...>()); }
 };
 
 constexpr Handler kHandlers[] = {
@@ -519,20 +594,16 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-Handler saturated_sum(bool subtracts, bool is_signed, uint32_t bits) {
-  if (bits == 16) {
-    if (is_signed) return subtracts ? &Each<&difference_within<i16>>::run : &Each<&sum_within<i16>>::run;
-    return subtracts ? &Each<&difference_within<u16>>::run : &Each<&sum_within<u16>>::run;
-  }
-  if (bits == 0) {
-    if (is_signed)
-      return subtracts ? &Each<&pairs_within<i16, true>>::run : &Each<&pairs_within<i16, false>>::run;
-    return subtracts ? &Each<&pairs_within<u16, true>>::run : &Each<&pairs_within<u16, false>>::run;
-  }
-  if (is_signed) return subtracts ? &Each<&signed_sub>::run : &Each<&signed_add>::run;
-  return subtracts ? &Each<&saturated_sub>::run : &Each<&saturated_add>::run;
+const Handler* each_handlers() { return kHandlers; }
+
+Handler sum_handler(bool subtracts, bool is_signed, int which) {
+  static constexpr Handler kSums[2][2][3] = {
+      {{&Each<&sum_within<u16>>::run, &Each<&saturated_add>::run, &Each<&pairs_within<u16, false>>::run},
+       {&Each<&sum_within<i16>>::run, &Each<&signed_add>::run, &Each<&pairs_within<i16, false>>::run}},
+      {{&Each<&difference_within<u16>>::run, &Each<&saturated_sub>::run,
+        &Each<&pairs_within<u16, true>>::run},
+       {&Each<&difference_within<i16>>::run, &Each<&signed_sub>::run, &Each<&pairs_within<i16, true>>::run}}};
+  return kSums[subtracts][is_signed][which];
 }
 
-Handler each_handler(amdgcn::Opcode opcode) { return kHandlers[static_cast<size_t>(opcode)]; }
-
-}  // namespace triton_runner::simt
+}  // namespace triton_runner::simt::amd::SIMD_ISA
