@@ -1,5 +1,5 @@
-"""Keeps what NVIDIA's backend makes of a TTGIR, its LLIR, its PTX and metadata, in files. Half of the time of a
-test at PTX or cubin is spent on them, and a run at the next level takes them over."""
+"""Keeps what NVIDIA's backend makes of a TTGIR, its LLIR, its PTX and metadata, in files. Half of the time of
+a test at PTX or cubin is spent on them, and a run at the next level takes them over."""
 
 import contextlib
 import hashlib
