@@ -62,7 +62,9 @@ def record(results: Results) -> None:
     what = f"{'Gluon' if gluon else 'language'} at {run['level']}, {run['target']}, {share_of}" + (
         f" ({run['triton']})" if build else ""
     )
-    folder = "build/gluon-tests/gluon" if gluon else "triton/python/test/unit/language"
+    folder = "triton/python/test/unit/language"
+    if gluon:
+        folder = f"build/gluon-tests/{'next/' if by == 'next ' else ''}gluon"
     figures = dict(zip([*COLUMNS, "passed of counted"], rows[-1][1:], strict=True))
     command = f"make conformance TESTS={folder}" + (f' ARGS="--release {build.name}"' if build else "")
     kept.record(

@@ -87,8 +87,10 @@ def folder():
 
 
 def install(folder):
-    """Makes `triton` the package in a folder of another name; nothing is imported yet."""
-    sys.meta_path.insert(0, Renamed(os.path.abspath(folder)))
+    """Makes `triton` the package in a folder of another name; nothing is imported yet. Whoever waits for
+    Triton to be imported (_jit/watch.py) stays in front."""
+    waiting = [index for index, finder in enumerate(sys.meta_path, 1) if hasattr(finder, "waits_for_triton")]
+    sys.meta_path.insert(max(waiting, default=0), Renamed(os.path.abspath(folder)))
 
 
 def prefer(folder, module):

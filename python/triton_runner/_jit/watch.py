@@ -18,6 +18,8 @@ from triton_runner._base import releases, renamed
 class _Watch(importlib.abc.MetaPathFinder):
     """Finds Triton as Python does, and calls `then` when it has run."""
 
+    waits_for_triton = True
+
     def __init__(self, then):
         self._then = then
         self._asks = False
@@ -30,8 +32,6 @@ class _Watch(importlib.abc.MetaPathFinder):
             own = releases.place() if name == "triton" else releases.place(name)
             if own is not None and own.name != "triton" and renamed.folder() is None:
                 renamed.install(own)
-                sys.meta_path.remove(self)
-                sys.meta_path.insert(0, self)  # still the first
             spec = importlib.util.find_spec(name)
         finally:
             self._asks = False

@@ -18,7 +18,7 @@ import traceback
 import types
 
 from triton_runner import _pretend, _settings
-from triton_runner._base import commands
+from triton_runner._base import commands, releases
 from triton_runner._base.errors import (
     DiagnosticError,
     KernelTrap,
@@ -117,6 +117,13 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
             "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
             file=sys.stderr,
         )
+    if isinstance(error, ModuleNotFoundError) and (build := _build_of(error.name or "")):
+        own, then = (commands.shell("versions", *words) for words in (("add", build), ("run", build, "run")))
+        print(
+            f"triton-runner: {error.name} is the Triton `{build}` of others: `{own}` fetches it, and "
+            f"`{then}` in place of `{commands.shell('run')}` runs the program with it",
+            file=sys.stderr,
+        )
     at = _place(frames)
     if lines:
         failure = failure_of(error)
@@ -124,6 +131,12 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
         at = {"file": failure.file, "line": failure.line} if failure.line else at
         return Ended(1, how, failure.how, lines[0], **at)
     return Ended(1, "raised", type(error).__name__, str(error), **at)
+
+
+def _build_of(module: str) -> str:
+    """The name of a distribution of Triton whose module is called so, and not `triton`; ""."""
+    rows = releases.DISTRIBUTIONS.items()
+    return next((name for name, row in rows if row.module == module.partition(".")[0] != "triton"), "")
 
 
 def asks_for_cuda(error: BaseException) -> bool:

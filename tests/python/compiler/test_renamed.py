@@ -18,6 +18,36 @@ print("found")
 """
 
 
+WAITING = """
+import sys
+from triton_runner._base import renamed
+from triton_runner._jit import watch
+
+seen = []
+watch.when_imported(lambda: seen.append("triton" in sys.modules))
+renamed.install(sys.argv[1])
+assert not seen
+import vendor_triton
+
+print(seen)
+"""
+
+
+def run(program, folder):
+    return subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, cwd=folder.parent
+    )
+
+
+def test_who_waits_for_triton_is_told_of_one_that_is_named_otherwise_later(tmp_path):
+    """Else triton.compile of an IR file is Triton's own, which cannot stop above machine code."""
+    folder = tmp_path / "vendor_triton"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    done = run(WAITING, folder)
+    assert done.returncode == 0 and done.stdout == "[True]\n", done.stdout + done.stderr
+
+
 def test_a_function_of_the_language_is_known_by_its_module(tmp_path):
     folder = tmp_path / "vendor_triton"
     (folder / "language").mkdir(parents=True)
@@ -29,6 +59,5 @@ def test_a_function_of_the_language_is_known_by_its_module(tmp_path):
         'NAMES = ("vendor_triton.language.core", "vendor_triton_of_mine")\n'
         "def is_builtin(function):\n    return function.__module__.startswith(MODULE)\n"
     )
-    command = [sys.executable, "-c", PROGRAM, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    done = run(PROGRAM, folder)
     assert done.returncode == 0 and done.stdout == "found\n", done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """versions run: a verb with another release than the installed one, as for programs that this one refuses."""
 
+import importlib.util
 import os
 import sys
 
@@ -92,3 +93,14 @@ def test_a_release_for_another_python_is_refused(tmp_path):
         "versions", "run", "3.4.0", "env", variables={"TRITON_RUNNER_VERSIONS": os.fspath(tmp_path)}
     )
     assert done.returncode == 2 and "has no wheel for this Python" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("module, named", [("tokenspeed_triton.language", True), ("no_triton", False)])
+def test_a_program_of_a_build_that_is_absent_is_told_how_to_run(tmp_path, module, named):
+    if importlib.util.find_spec("tokenspeed_triton"):
+        pytest.skip("it is installed")
+    (tmp_path / "theirs.py").write_text(f"import {module} as tl\n")
+    done = warm.cli("run", str(tmp_path / "theirs.py"))
+    assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr, done.stdout + done.stderr
+    advice = "`triton-runner versions add next` fetches it, and `triton-runner versions run next run`"
+    assert (advice in done.stderr) == named, done.stderr

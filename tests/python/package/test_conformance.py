@@ -92,14 +92,32 @@ def test_a_run_goes_on_from_its_results(tmp_path):
     assert collections.Counter(outcomes(results).values()) == {"passed": 4}
 
 
-def test_llir_is_kept_for_the_next_level(tmp_path):
+def test_llir_and_ptx_are_kept_for_the_next_level(tmp_path):
     works, kept = SAMPLE / "language/test_works.py", tmp_path / "kept"
     for level in ("ptx", "cubin"):
         conformance(works, "--each", 1, "-k", "unary", "--level", level, "--kept", kept, status=0)
-        [file] = kept.iterdir()  # made once
-    file.write_bytes(b"cut off")
+        files = sorted(kept.iterdir())
+        assert [file.name.split("-")[0] for file in files] == ["make_llir", "make_ptx"]  # made once
+    for file in files:
+        file.write_bytes(b"cut off")
     conformance(works, "--each", 1, "-k", "unary", "--level", "cubin", "--kept", kept, status=0)
-    assert file.read_bytes() != b"cut off"
+    assert all(file.read_bytes() != b"cut off" for file in files)
+
+
+def test_what_a_stage_says_is_kept_though_it_was_known(tmp_path):
+    """At TTGIR a kernel has its name before the stage for PTX says it; a run at PTX learns it there."""
+    sys.path.insert(0, str(CONFORMANCE))
+    import kept_llir
+
+    sys.path.remove(str(CONFORMANCE))
+
+    def make_ptx(self, src, metadata, options):
+        metadata["name"] = "add"
+        return "ptx of " + src
+
+    stage = kept_llir.keeping(make_ptx, tmp_path / "make_ptx")
+    for metadata in ({"name": "add"}, {}):
+        assert stage(None, "add.llir", metadata, ()) == "ptx of add.llir" and metadata == {"name": "add"}
 
 
 GLUON = """
