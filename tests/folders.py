@@ -29,7 +29,8 @@ ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 # The rooms of src/simt, folders, from the bottom up: a file includes its own room and those below it.
 # doc/internals/simt.md has the same table, and says what each holds.
 SIMT_ROOMS = (
-    "code", "state", "check", "ops", "async", "matrix", "native", "launch", "front/amdgcn", "front/ptx", "front/sass"
+    "code", "state", "check", "ops", "async", "matrix", "native", "launch",
+    "front/amdgcn", "front/ptx", "front/sass",
 )  # fmt: skip
 SIMT_ARROWS = 27  # between rooms (the front ends count as one): at most
 READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")

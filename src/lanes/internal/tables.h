@@ -44,7 +44,8 @@ struct Tables {
                      uint32_t words, uint32_t word_bytes);
   void (*scatter_row)(const std::byte* const* in, std::byte* to, const int8_t* mask, uint32_t n,
                       uint32_t words, uint32_t word_bytes);
-  void (*gather32)(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
+  // Memory there has `end` bytes.
+  void (*gather32)(std::byte* const* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
                    const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
   void (*scatter64)(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask,
                     uint32_t n, uint32_t words, uint32_t word_bytes);

@@ -359,8 +359,50 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
       word_bytes);
 }
-void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
+#if defined(SIMD_ISA_avx512)
+// Words that lie within 64 bytes, as those that the warps of a reduction leave for each other: false if they do not. Of `end`
+// bytes from `base` on nothing behind is read.
+bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
+                 uint32_t n) {
+  const auto at = [&](uint32_t i) {
+    return _mm512_add_epi32(_mm512_loadu_si512(a + i), _mm512_set1_epi32(static_cast<int>(add)));
+  };
+  __m512i low = at(0), high = low;
+  for (uint32_t i = 16; i < n; i += 16) {
+    low = _mm512_min_epu32(low, at(i));
+    high = _mm512_max_epu32(high, at(i));
+  }
+  const uint32_t first = _mm512_reduce_min_epu32(low);
+  if (_mm512_reduce_max_epu32(high) - first > 60) return false;
+  const auto there = static_cast<uint32_t>((end - first) / 4);
+  const __mmask16 on = there < 16 ? static_cast<__mmask16>((1u << there) - 1) : static_cast<__mmask16>(~0u);
+  const __m512i words = _mm512_maskz_loadu_epi32(on, base + first);
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i which =
+        _mm512_srli_epi32(_mm512_sub_epi32(at(i), _mm512_set1_epi32(static_cast<int>(first))), 2);
+    _mm512_storeu_si512(out + 4 * size_t{i}, _mm512_permutexvar_epi32(which, words));
+  }
+  return true;
+}
+#endif
+
+// The lanes of each warp have one address (the sum of a warp, which all have): the first lane's value stays. False, and nothing
+// was done: of some they differ.
+bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint32_t add, uint32_t n) {
+  uint32_t others = 0;
+  for (uint32_t w = 0; w < n; w += 32)
+    for (uint32_t i = 0; i < 32; ++i) others |= a[w + i] ^ a[w];
+  if (others) return false;
+  for (uint32_t w = 0; w < n; w += 32)
+    std::memcpy(base + static_cast<uint32_t>(a[w] + add), in + 4 * size_t{w}, 4);
+  return true;
+}
+
+void gather32(std::byte* const* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
               const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
+#if defined(SIMD_ISA_avx512)
+  if (words == 1 && word_bytes == 4 && !mask && gather_near(out[0], base, end, a, add, n)) return;
+#endif
   gather_any(
       out, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }
@@ -371,6 +413,7 @@ void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, cons
 }
 void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
                const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
+  if (words == 1 && word_bytes == 4 && !mask && scatter_warps(in[0], base, a, add, n)) return;
   scatter_any<true>(
       in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }

@@ -98,9 +98,9 @@ struct Code : Target {
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
   std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
-  std::set<uint32_t>
-      targets;  // instructions to which `branch` and tables of these go, as far as places of `uses` are concerned
-  // Of places that nothing but instructions [begin, end) uses; others are not here.
+  // Instructions to which jumps go, of front ends that fill `uses` with places that outlast an instruction of theirs.
+  std::set<uint32_t> targets;
+  // Places that only instructions [begin, end) use; others are not here.
   struct Uses {
     uint32_t begin, end;
   };

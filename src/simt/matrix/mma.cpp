@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "ops/move.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -138,7 +140,8 @@ void run_mma(Exec& x, const Operands& in, const Mma& m) {
   // Who looks at each instruction gets each, and so does a path that stands between them.
   const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->following;
   const MmaGroup& g = each ? m.alone : *m.whole;
-  for (uint32_t move : g.moves) (&instr_of(in))[move].run(x, (&instr_of(in))[move]);
+  const Handler copy = copy_register(4);  // not Instr::run, where native code may begin
+  for (uint32_t move : g.moves) copy(x, (&instr_of(in))[move]);
   const num::MmaPlan& plan = g.plan[x.launch().fast_mma ? 1 : 0];
   fragments.begin(g.rows);
   for (uint32_t w : x.warps()) {

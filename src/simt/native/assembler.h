@@ -42,6 +42,7 @@ inline constexpr VectorOp
     kMinSigned{VectorOp::k0F38, VectorOp::k66, false, 0x39}, kMaxSigned{VectorOp::k0F38, VectorOp::k66, false, 0x3d},
     kMinUnsigned{VectorOp::k0F38, VectorOp::k66, false, 0x3b}, kMaxUnsigned{VectorOp::k0F38, VectorOp::k66, false, 0x3f},
     kCompareSigned{VectorOp::k0F3A, VectorOp::k66, false, 0x1f}, kCompareUnsigned{VectorOp::k0F3A, VectorOp::k66, false, 0x1e},
+    kShiftBy{VectorOp::k0F, VectorOp::k66, true, 0x73},
     kShuffleWords{VectorOp::k0F, VectorOp::k66, false, 0x70}, kShuffleQuarters{VectorOp::k0F3A, VectorOp::k66, true, 0x43},
     kBlend{VectorOp::k0F38, VectorOp::k66, false, 0x64},
     kExtendSigned{VectorOp::k0F38, VectorOp::k66, false, 0x25}, kExtendUnsigned{VectorOp::k0F38, VectorOp::k66, false, 0x35},

@@ -11,6 +11,8 @@
 #define NATIVE_CODE 1
 #endif
 
+#include <triton_runner/lanes/functions.h>
+
 #include "native/writer.h"
 #include "ops/memory.h"
 #include "ops/move.h"
@@ -39,45 +41,124 @@ void run_native(Lanes& lanes, const Operands& in) {
   x.pc += n.count - 1;
 }
 
-// The code as native code has it: a parameter is a uniform value in the register file.
-std::vector<Instr> with_parameters(Code& code) {
-  std::vector<Instr> instrs = code.instrs;
-  std::map<std::pair<int64_t, uint32_t>, uint32_t> places;
-  for (Instr& in : instrs) {
-    if (in.run != handler<load_param>) continue;
+// Says what instructions are in native code, which has a few more places: parameters, and what is between the parts of one
+// instruction.
+class Parts {
+ public:
+  explicit Parts(Code& code) : code_(code) {
+    using enum lanes::Operation;
+    unpack_ = lanes::find(kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
+    for (const lanes::Type t : {lanes::Type::kF32, lanes::Type::kU32, lanes::Type::kS32, lanes::Type::kU64,
+                                lanes::Type::kS64, lanes::Type::kB32, lanes::Type::kB64})
+      setp_.emplace(lanes::find(kSetp, t, lanes::Type::kNone, lanes::kVGeneral), t);
+  }
+
+  // The parts of instruction `index`; none: native code does not have it.
+  std::vector<Instr> of(uint32_t index) {
+    const Instr& in = code_.instrs[index];
+    std::vector<Instr> parts{in};
+    if (in.run == handler<load_param>)
+      parts = parameter(in);
+    else if (in.run == unpack_)
+      parts = unpacked(in);
+    else if (auto type = setp_.find(in.run); type != setp_.end())
+      parts = comparison(in, type->second, index);
+    for (const Instr& part : parts)
+      if (!is_native(part)) return {};
+    return parts;
+  }
+
+ private:
+  static bool is_native(const Instr& in) {
+    const NativeRow* row = native_row(in.run);
+    if (row && row->form == Form::kSwap && in.guard != kNoRegister) return false;  // the warp has to be whole
+    return row && in.d != kNoRegister && in.a != kNoRegister &&
+           (row->b == Element::kNone || in.b != kNoRegister) &&
+           (row->c == Element::kNone || in.c != kNoRegister);
+  }
+  static Instr part(const Instr& of, Handler run, uint32_t d, uint32_t a, uint32_t b = kNoRegister) {
+    Instr in;
+    in.guard = of.guard, in.guard_flip = of.guard_flip;
+    in.run = run, in.d = d, in.a = a, in.b = b;
+    return in;
+  }
+  uint32_t new_place(uint32_t bytes) {
+    const auto at = static_cast<uint32_t>(code_.register_bytes);
+    code_.register_bytes += (uint64_t{bytes} * code_.threads + 63) / 64 * 64;
+    return at;
+  }
+
+  // A uniform value in the register file.
+  std::vector<Instr> parameter(const Instr& in) {
     const auto& a = *static_cast<const Access*>(in.data);
-    if (a.words != 1 || a.word_bytes != a.reg_bytes || a.word_bytes < 4 || a.word_bytes > 8) continue;
-    auto [place, is_new] = places.try_emplace({a.offset, a.word_bytes}, 0);
+    if (a.words != 1 || a.word_bytes != a.reg_bytes || a.word_bytes < 4 || a.word_bytes > 8) return {in};
+    auto [place, is_new] = parameters_.try_emplace({a.offset, a.word_bytes}, 0);
     if (is_new) {
-      place->second = static_cast<uint32_t>(code.register_bytes);
-      code.register_bytes += (uint64_t{a.word_bytes} * code.threads + 63) / 64 * 64;
-      code.constants.push_back(
+      place->second = new_place(a.word_bytes);
+      code_.constants.push_back(
           {place->second, a.word_bytes, static_cast<uint64_t>(a.offset), 0, Constant::kParam});
     }
-    in.run = copy_register(a.word_bytes);
-    in.d = a.regs[0];
-    in.a = place->second;
+    return {part(in, copy_register(a.word_bytes), a.regs[0], place->second)};
   }
-  return instrs;
-}
 
-bool is_native(const Instr& in) {
-  if (in.guard != kNoRegister || in.d == kNoRegister) return false;
-  const NativeRow* row = native_row(in.run);
-  return row && in.a != kNoRegister && (row->b == Element::kNone || in.b != kNoRegister) &&
-         (row->c == Element::kNone || in.c != kNoRegister);
-}
+  std::vector<Instr> unpacked(const Instr& in) const {
+    lanes::CvtKey lower{};
+    lower.to = lanes::Type::kU32, lower.from = lanes::Type::kU64, lower.to_bytes = 4, lower.from_bytes = 8;
+    std::vector<Instr> parts;
+    if (in.d != kNoRegister) parts.push_back(part(in, lanes::find_cvt(lower).run, in.d, in.e));
+    if (in.a != kNoRegister) parts.push_back(part(in, upper_word, in.a, in.e));
+    return parts;
+  }
 
-// Places that the run [begin, end) writes before it reads them and that no other instruction names.
-std::vector<uint32_t> local_places(const Code& code, const std::vector<Instr>& instrs, size_t begin,
+  // d = a ? b, combined with c; e the same of the opposite.
+  std::vector<Instr> comparison(const Instr& in, lanes::Type type, uint32_t index) {
+    using enum lanes::Operation;
+    if ((in.small & lanes::kCmpFtz) || in.guard == in.d || in.guard == in.e) return {in};
+    const auto predicate = [](lanes::Operation o) { return lanes::find(o, lanes::Type::kPred); };
+    const auto temporary = [&] {
+      const uint32_t place = new_place(1);
+      code_.uses[place] = {index, index + 1};
+      return place;
+    };
+    const uint32_t how = in.small >> lanes::kBoolShift & 3;
+    if (how != lanes::kBoolNone && in.c == kNoRegister) return {in};
+    const Handler combine = predicate(how == lanes::kBoolAnd ? kAnd : how == lanes::kBoolOr ? kOr : kXor);
+    const Handler compare =
+        lanes::find(kSetp, type, lanes::Type::kNone, (in.small & lanes::kCmpMask) << lanes::kComparisonShift);
+    if (!compare) return {in};
+    Instr holds = part(in, compare, temporary(), in.a, in.b);
+    holds.guard = kNoRegister;
+    std::vector<Instr> parts{holds}, moves;
+    for (const bool opposite : {false, true}) {
+      const uint32_t to = opposite ? in.e : in.d;
+      if (to == kNoRegister) continue;
+      const auto then = [&](Handler run, uint32_t a, uint32_t b) {
+        parts.push_back(part(holds, run, temporary(), a, b));
+        return parts.back().d;
+      };
+      uint32_t outcome = opposite ? then(predicate(kNot), holds.d, kNoRegister) : holds.d;
+      if (how != lanes::kBoolNone) outcome = then(combine, outcome, in.c);
+      moves.push_back(part(in, copy_register(1), to, outcome));
+    }
+    parts.insert(parts.end(), moves.begin(), moves.end());
+    return parts;
+  }
+
+  Code& code_;
+  Handler unpack_;
+  std::unordered_map<Handler, lanes::Type> setp_;
+  std::map<std::pair<int64_t, uint32_t>, uint32_t> parameters_;
+};
+
+// Places that a run, instructions [begin, end), writes before it reads them and that no other instruction names.
+std::vector<uint32_t> local_places(const Code& code, const std::vector<Instr>& run, size_t begin,
                                    size_t end) {
   std::vector<uint32_t> read, local;
   const auto has = [](const std::vector<uint32_t>& all, uint32_t p) {
     return std::find(all.begin(), all.end(), p) != all.end();
   };
-  for (size_t i = begin; i < end; ++i) {
-    const Instr& in = instrs[i];
-    for (const uint32_t p : {in.a, in.b, in.c})
+  for (const Instr& in : run) {
+    for (const uint32_t p : {in.a, in.b, in.c, in.guard, in.guard == kNoRegister ? kNoRegister : in.d})
       if (p != kNoRegister && !has(local, p)) read.push_back(p);
     const auto uses = code.uses.find(in.d);
     if (uses == code.uses.end() || uses->second.begin < begin || uses->second.end > end) continue;
@@ -106,29 +187,35 @@ std::shared_ptr<std::byte> executable(const std::vector<uint8_t>& bytes) {
 #if NATIVE_CODE
 void compile_runs(Code& code) {
   if (num::current_isa() != num::Isa::kAvx512) return;
-  const std::vector<Instr> instrs = with_parameters(code);
+  Parts parts(code);
+  struct Found {
+    size_t begin, count, at;
+    std::vector<Instr> body;
+  };
+  std::vector<Found> runs;
+  for (uint32_t i = 0; i < code.instrs.size();) {
+    Found run{i, 0, 0, {}};
+    for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
+      if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
+      const std::vector<Instr> more = parts.of(i);
+      if (more.empty()) break;
+      run.body.insert(run.body.end(), more.begin(), more.end());
+    }
+    run.count = i - run.begin;
+    if (run.count >= kLeast) runs.push_back(std::move(run));
+    if (i == run.begin) ++i;
+  }
   std::vector<uint32_t> uniform;
   for (const Constant& c : code.constants)
     if (c.kind != Constant::kThread) uniform.push_back(c.offset);
   std::sort(uniform.begin(), uniform.end());
-  struct Found {
-    size_t begin, count, at;
-  };
-  std::vector<Found> runs;
   std::vector<uint8_t> bytes;
-  for (size_t i = 0; i < instrs.size();) {
-    const size_t begin = i;
-    while (i < instrs.size() && i < begin + kMost && is_native(instrs[i]) &&
-           (i == begin || !code.targets.contains(static_cast<uint32_t>(i))))
-      ++i;
-    if (i - begin >= kLeast) {
-      const std::vector<uint32_t> local = local_places(code, instrs, begin, i);
-      const std::vector<uint8_t> run = write_native({&instrs[begin], i - begin}, {uniform, local});
-      runs.push_back({begin, i - begin, bytes.size()});
-      bytes.insert(bytes.end(), run.begin(), run.end());
-      bytes.resize((bytes.size() + 63) / 64 * 64);
-    }
-    i = std::max(i, begin + 1);
+  for (Found& run : runs) {
+    const std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
+    const std::vector<uint8_t> written = write_native(run.body, {uniform, local});
+    run.at = bytes.size();
+    bytes.insert(bytes.end(), written.begin(), written.end());
+    bytes.resize((bytes.size() + 63) / 64 * 64);
   }
   if (runs.empty()) return;
   const std::shared_ptr<std::byte> pages = executable(bytes);

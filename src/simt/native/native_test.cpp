@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include <triton_runner/lanes/functions.h>
 #include <triton_runner/num/types.h>
 
 #include "native/rows.h"
@@ -27,13 +28,18 @@ class Program {
       for (uint32_t k = 0; k < kPlaces; ++k) add_place(e, k);
     std::vector<std::pair<Handler, NativeRow>> rows(native_rows().begin(), native_rows().end());
     for (size_t i = 0; i < length; ++i) {
-      const auto& [run, row] = rows[below(rows.size())];
       Instr& in = code_.instrs.emplace_back();
-      in.run = run;
-      in.d = place(row.d, true);
-      in.a = place(row.a);
-      if (row.b != Element::kNone) in.b = place(row.b);
-      if (row.c != Element::kNone) in.c = place(row.c);
+      if (const size_t kind = below(12); kind == 0)
+        compare(in);
+      else if (kind == 1)
+        unpack(in);
+      else
+        take_row(in, rows[below(rows.size())]);
+      const NativeRow* row = native_row(in.run);
+      if (below(4) == 0 && !(row && row->form == Form::kSwap)) {
+        in.guard = place(Element::kPredicate);
+        in.guard_flip = below(2) ? 0xff : 0;
+      }
     }
     if (length > 2) code_.targets.insert(static_cast<uint32_t>(length / 2));
     find_uses();
@@ -42,9 +48,9 @@ class Program {
 
   // The register file afterwards; of places that are local to runs, as it was before.
   std::vector<std::byte> run(bool native, uint32_t first, uint32_t count) {
+    if (native) compile_runs(code_);
     alignas(64) static std::byte file[1 << 18];
     std::memcpy(file, file_.data(), file_.size());
-    if (native) compile_runs(code_);
     Exec x;
     x.regs = file;
     x.first = first;
@@ -52,13 +58,19 @@ class Program {
     x.pc = code_.instrs.data();
     x.limit = x.pc + code_.instrs.size();
     x.whole_runs = native;
+    Tables tables = simd_tables(num::current_isa());
     while (x.pc < x.limit) {
       const Instr& in = *x.pc++;
-      in.run(x, in);
+      int8_t mask[kThreads];
+      Guard on = Guard::kAll;
+      if (in.guard != kNoRegister)
+        on = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, nullptr, mask, x.count);
+      x.mask = on == Guard::kSome ? mask : nullptr;
+      if (on != Guard::kNone) in.run(x, in);
     }
     std::vector<std::byte> after(file, file + file_.size());
     for (const auto& [at, uses] : code_.uses)
-      std::copy_n(file_.begin() + at, bytes_[at] * kThreads, after.begin() + at);
+      if (at < file_.size()) std::copy_n(file_.begin() + at, bytes_[at] * kThreads, after.begin() + at);
     return after;
   }
   bool is_compiled() const {
@@ -68,6 +80,41 @@ class Program {
 
  private:
   size_t below(size_t n) { return random_() % n; }
+
+  void take_row(Instr& in, const std::pair<Handler, NativeRow>& of) {
+    const NativeRow& row = of.second;
+    in.run = of.first;
+    in.d = place(row.d, true);
+    in.a = place(row.a);
+    if (row.b != Element::kNone) in.b = place(row.b);
+    if (row.c != Element::kNone) in.c = place(row.c);
+    in.small = static_cast<uint32_t>(below(256));
+  }
+  // Both results, or one of them, combined with a predicate or not.
+  void compare(Instr& in) {
+    using enum lanes::Operation;
+    constexpr lanes::Type kTypes[] = {lanes::Type::kF32, lanes::Type::kS32, lanes::Type::kU64};
+    const size_t type = below(3), which = below(3);
+    in.run = lanes::find(kSetp, kTypes[type], lanes::Type::kNone, lanes::kVGeneral);
+    in.a = place(type == 2 ? Element::kLong : Element::kWord);
+    in.b = place(type == 2 ? Element::kLong : Element::kWord);
+    if (which != 0) in.d = place(Element::kPredicate, true);
+    do
+      if (which != 1) in.e = place(Element::kPredicate, true);
+    while (in.e == in.d);
+    const auto how = static_cast<uint32_t>(below(4));
+    if (how != lanes::kBoolNone) in.c = place(Element::kPredicate);
+    in.small = static_cast<uint32_t>(below(type == 0 ? 14 : 6)) | how << lanes::kBoolShift;
+  }
+  void unpack(Instr& in) {
+    in.run = lanes::find(lanes::Operation::kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
+    const size_t which = below(3);
+    in.e = place(Element::kLong);
+    if (which != 0) in.d = place(Element::kWord, true);
+    do
+      if (which != 1) in.a = place(Element::kWord, true);
+    while (in.a == in.d);
+  }
 
   void add_place(Element e, uint32_t k) {
     const uint32_t bytes = e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8;
@@ -88,7 +135,8 @@ class Program {
     for (const auto& [e, all] : places_)
       for (size_t k = 1; k < kPlaces; k += 2) code_.uses[all[k]] = {~uint32_t{0}, 0};
     for (uint32_t i = 0; i < code_.instrs.size(); ++i)
-      for (const uint32_t p : {code_.instrs[i].d, code_.instrs[i].a, code_.instrs[i].b, code_.instrs[i].c})
+      for (const uint32_t p : {code_.instrs[i].d, code_.instrs[i].a, code_.instrs[i].b, code_.instrs[i].c,
+                               code_.instrs[i].e, code_.instrs[i].guard})
         if (auto uses = code_.uses.find(p); uses != code_.uses.end())
           uses->second = {std::min(uses->second.begin, i), i + 1};
   }

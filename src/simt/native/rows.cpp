@@ -91,6 +91,10 @@ class Rows {
     add(Operation::kNot, Type::kB64, 0, {Form::kNot, kLong, kLong});
     add(Operation::kNot, Type::kPred, 0,
         {Form::kMasks, kPredicate, kPredicate, kNone, kNone, {}, 0, false, MaskOp::kNot});
+    add(Operation::kLop3, Type::kB32, 0, {Form::kTable, kWord, kWord, kWord, kWord, kTernary});
+    add(lanes::find(Operation::kMov, Type::kB64, Type::kB32, lanes::kVLeft),
+        {Form::kPack, kLong, kWord, kWord});
+    add(upper_word, {Form::kUpper, kWord, kLong});
     const auto shift = [&](Operation o, Type word, Type doubled, VectorOp op) {
       add(o, word, 0, {Form::kOp, kWord, kWord, kWord, kNone, op});
       add(o, doubled, 0, {Form::kShiftLong, kLong, kLong, kWord, kNone, wide(op)});
@@ -161,6 +165,13 @@ class Rows {
 };
 
 }  // namespace
+
+void upper_word(Lanes& lanes, const Operands& in) {
+  const uint64_t* a = lanes.reg<uint64_t>(in.a);
+  uint32_t* d = lanes.reg<uint32_t>(in.d);
+  for (uint32_t i = 0; i < lanes.count; ++i)
+    if (lanes.on(i)) d[i] = static_cast<uint32_t>(a[i] >> 32);
+}
 
 const std::unordered_map<Handler, NativeRow>& native_rows() {
   static const Rows table;

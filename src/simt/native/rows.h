@@ -28,6 +28,9 @@ enum class Form : uint8_t {
   kMove,
   kSwap,   // d = a of the lane whose number has another bit, up to 8, by op with imm
   kMasks,  // d = mask_op(a, b)
+  kTable,  // d = a, b and c looked up in a table of 8 bits, Operands::small
+  kPack,   // d = b above a
+  kUpper,  // d = the upper word of a
 };
 
 struct NativeRow {
@@ -40,6 +43,9 @@ struct NativeRow {
   bool any_nan = false;
   MaskOp mask_op{};
 };
+
+// d = the upper word of a.
+void upper_word(Lanes& lanes, const Operands& in);
 
 // Handlers that native code has a row of, for the current instruction set.
 const std::unordered_map<Handler, NativeRow>& native_rows();

@@ -11,6 +11,7 @@ constexpr int kLanes = 16;    // a turn
 constexpr int kVectors = 29;  // zmm0 to 28 hold values
 constexpr int kScratch = 29, kScratch2 = 30, kNan = 31;
 constexpr int kMasks = 7, kMaskScratch = 7;  // k1 to k6 hold values; k0 is no mask
+constexpr int kRightBy = 2, kLeftBy = 6;     // of kShiftBy, in the place of a register
 constexpr size_t kNever = ~size_t{0};
 
 struct Value {
@@ -54,6 +55,7 @@ class Writer {
     for (size_t i = from; i < run_.size(); ++i) {
       const NativeRow& row = *rows_[i];
       const Instr& in = run_[i];
+      if (in.guard != kNoRegister && (in.guard == place || in.d == place)) return i;
       if ((row.a != Element::kNone && in.a == place) || (row.b != Element::kNone && in.b == place) ||
           (row.c != Element::kNone && in.c == place))
         return i;
@@ -165,7 +167,8 @@ class Writer {
   }
 
   void step(const Instr& in, const NativeRow& row) {
-    operands_ = {in.d, in.a, row.b == Element::kNone ? in.a : in.b, row.c == Element::kNone ? in.a : in.c};
+    operands_ = {in.d, in.a, row.b == Element::kNone ? in.a : in.b, row.c == Element::kNone ? in.a : in.c,
+                 in.guard};
     Value a, b, c;
     a = load(in.a, row.a, row.any_nan);
     if (row.b != Element::kNone) b = load(in.b, row.b, row.any_nan);
@@ -174,8 +177,27 @@ class Writer {
     const bool moves = row.form == Form::kMove || row.form == Form::kSwap;
     d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && row.form != Form::kExtremumNan;
     for (int h = 0; h < halves(row.d); ++h) d.reg[h] = take(row.d);
-    write(row, d, a, b, c);
+    write(row, in, d, a, b, c);
+    if (in.guard != kNoRegister) keep_others(in, d);
     put(d);
+  }
+
+  // Lanes that the guard does not have keep the value that they had.
+  void keep_others(const Instr& in, Value& d) {
+    settle(d);
+    int k = load(in.guard, Element::kPredicate, true).reg[0];
+    const Value old = load(in.d, d.element, false);
+    if (in.guard_flip) a_.mask(MaskOp::kNot, kMaskScratch, 0, k), k = kMaskScratch;
+    if (d.element == Element::kPredicate) {  // old ^ ((old ^ new) & guard)
+      a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);
+      a_.mask(MaskOp::kAnd, d.reg[0], d.reg[0], k);
+      return a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);
+    }
+    const bool is_long = d.element == Element::kLong;
+    for (int h = 0; h < halves(d.element); ++h) {
+      if (h) a_.shift_mask(false, kMaskScratch, k, 8), k = kMaskScratch;
+      a_.vector(is_long ? wide(kBlend) : kBlend, d.reg[h], old.reg[h], d.reg[h], k);
+    }
   }
 
   void half_of(int to, const Value& v, int half, VectorOp extend) {
@@ -189,7 +211,8 @@ class Writer {
   // ymm `to` = the upper half of `from`.
   void upper(int to, int from) { a_.vector_imm(kUpperHalf, from, 0, to, 1); }
 
-  void write(const NativeRow& row, const Value& d, const Value& a, const Value& b, const Value& c) {
+  void write(const NativeRow& row, const Instr& in, const Value& d, const Value& a, const Value& b,
+             const Value& c) {
     const int words = halves(row.d);
     switch (row.form) {
       case Form::kOp:
@@ -257,6 +280,23 @@ class Writer {
         return;
       case Form::kSwap:  // vpshufd has no second operand
         return a_.vector_imm(row.op, d.reg[0], row.op.wide ? a.reg[0] : 0, a.reg[0], row.imm);
+      case Form::kTable:
+        a_.vector(kMove, d.reg[0], 0, a.reg[0]);
+        return a_.vector_imm(kTernary, d.reg[0], b.reg[0], c.reg[0], static_cast<uint8_t>(in.small));
+      case Form::kPack:
+        for (int h = 0; h < 2; ++h) {
+          half_of(kScratch, a, h, kExtendUnsigned);
+          half_of(kScratch2, b, h, kExtendUnsigned);
+          a_.vector_imm(kShiftBy, kLeftBy, kScratch2, kScratch2, 32);
+          a_.vector(kOr, d.reg[h], kScratch, kScratch2);
+        }
+        return;
+      case Form::kUpper:
+        a_.vector_imm(kShiftBy, kRightBy, kScratch2, a.reg[0], 32);
+        a_.vector(kTruncate, kScratch2, 0, d.reg[0]);
+        a_.vector_imm(kShiftBy, kRightBy, kScratch2, a.reg[1], 32);
+        a_.vector(kTruncate, kScratch2, 0, kScratch);
+        return a_.vector_imm(kInsertUpper, d.reg[0], d.reg[0], kScratch, 1);
       case Form::kMasks:
         return a_.mask(row.mask_op, d.reg[0], row.b == Element::kNone ? 0 : a.reg[0],
                        row.b == Element::kNone ? a.reg[0] : b.reg[0]);

@@ -8,8 +8,8 @@
 
 namespace triton_runner::simt {
 
-// What native code has to know of a place in the register file besides the run: whether all lanes have one value, and whether
-// nothing outside of the run looks at it.
+// PlaceFacts says of places in the register file whether all lanes have one value, and whether nothing outside of the run looks
+// at them.
 struct PlaceFacts {
   std::span<const uint32_t> uniform;  // sorted
   std::span<const uint32_t> local;    // of the run, sorted

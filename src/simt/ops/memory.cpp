@@ -225,9 +225,9 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
     return each_lane<kWrite>(x, in, a);
   const auto* address = x.reg<uint64_t>(in.a);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
-  bool in_a_row = a.tables->contiguous(address, x.count, size);
-  const std::byte* row = reinterpret_cast<const std::byte*>(address[0] + add);
   const auto [first, last] = ends_of(x);
+  bool in_a_row = first == last || a.tables->contiguous(address, x.count, size);
+  const auto* row = reinterpret_cast<const std::byte*>(address[first] - size * first + add);
   uint64_t low = address[first], high = address[last], bits = low;
   in_a_row = in_a_row && low <= high;  // they do not wrap
   if (!in_a_row) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
@@ -277,7 +277,8 @@ LANES_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
     if (a.words == 1 && !x.mask && a.tables->contiguous32(address, x.count, size))
       std::memcpy(arrays.words[0], cta.shared + static_cast<uint32_t>(address[0] + add), size * x.count);
     else
-      a.tables->gather32(arrays.words, cta.shared, address, add, x.mask, x.count, a.words, a.word_bytes);
+      a.tables->gather32(arrays.words, cta.shared, cta.shared_bytes, address, add, x.mask, x.count, a.words,
+                         a.word_bytes);
     end_load(x, a, arrays);
   }
 }
