@@ -167,6 +167,8 @@ MATRICES = "mfma", "wmma"
 def explanation(found: Launch) -> str | None:
     if not found.ours:
         return "ours are TTIR's bytes, theirs are not"
+    if found.ours < 4e-7 and found.theirs > 1e-3:
+        return "ours are TTIR's numbers but for rounding, theirs are not"
     for mnemonic, most, reason in REASONS:
         if found.apart <= most and any(m.startswith(mnemonic) for m in found.mnemonics):
             return reason
