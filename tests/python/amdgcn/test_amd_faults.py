@@ -102,6 +102,18 @@ def test_a_barrier_that_is_dropped_is_a_race_in_lds(program):
         assert lines[_named(trap)].strip().startswith("ds_") and _named(trap) > i
 
 
+def test_a_store_to_lds_over_another_is_reported(program):
+    lines, run = program
+    stores = [i for i in _at(lines, "ds_write_b") if " offset0" not in lines[i]]
+    assert stores
+    for i in stores:
+        head = lines[i].split(";")[0].rstrip()
+        offset = int(re.search(r" offset:(\d+)|$", head)[1] or 0)
+        moved = f"{re.sub(r' offset:.*', '', head)} offset:{offset + 16}"
+        trap = run([*lines[:i], moved, *lines[i + 1 :]], "race,oob,uninit")
+        assert trap is not None and lines[_named(trap)].strip().startswith("ds_")
+
+
 def test_a_wrong_offset_is_out_of_bounds(program):
     lines, run = program
     stores = [*_at(lines, "global_store"), *_at(lines, "buffer_store")]

@@ -105,7 +105,7 @@ void AmdLowering::count() {
   code.counting = counting_;
 }
 
-// Where a jump leads to, and behind one.
+// Marks where stretches begin: where jumps lead to, and after them.
 void AmdLowering::find_stretches() {
   const auto& body = kernel.body;
   begins_.assign(body.size() + 1, 0);
