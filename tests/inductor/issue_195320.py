@@ -1,4 +1,5 @@
-"""pytorch#195320: attention written by hand with another permutation of K becomes scaled_dot_product_attention."""
+"""pytorch#195320: attention written by hand with another permutation of K becomes
+scaled_dot_product_attention."""
 
 import math
 
