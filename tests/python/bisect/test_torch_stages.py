@@ -2,6 +2,7 @@
 user's line, the node and the kernel; right programs are right."""
 
 import json
+import pathlib
 
 import compiled_faults as faults
 import pytest
@@ -266,6 +267,16 @@ def test_the_page_and_the_findings_of_ci(tmp_path):
     (run,) = json.loads(sarif.read_text())["runs"]
     assert run["results"][0]["ruleId"] == "bisect-torch-inductor"
     assert "this lowering is not done yet" in junit.read_text()
+
+
+@pytest.mark.long
+def test_the_example_of_the_guide(tmp_path):
+    root = pathlib.Path(__file__).parents[3]
+    answer = warm.invoke("bisect", "--torch", "--pretend-cuda", root / "examples/compile/pooled.py")
+    page = (root / "doc/guide/torch-bisect.md").read_text()
+    shown = page.partition("pooled.py\n")[2].partition("\n```")[0].splitlines()
+    said = [line.replace(f"{root}/", "") for line in answer.stdout.splitlines()]
+    assert answer.exit_code == 1 and said == shown
 
 
 def test_numbers_that_inductor_draws_itself(tmp_path):

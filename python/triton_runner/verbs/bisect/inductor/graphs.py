@@ -273,7 +273,7 @@ def differs(got: numpy.ndarray, place: str, want: Expected) -> Apart | None:
 
 
 def _is_explained(got, own, others: list, decided) -> numpy.ndarray:
-    """Where an element is as near to eager's as a few times what rounding moves any element."""
+    """Returns which elements are as near to eager's as a few times the largest move by rounding."""
     with numpy.errstate(all="ignore"):
         x = own.astype(numpy.float64)
         moves = [numpy.where(decided, numpy.abs(x - other.astype(numpy.float64)), 0.0) for other in others]
@@ -285,8 +285,8 @@ def _is_explained(got, own, others: list, decided) -> numpy.ndarray:
 
 
 def _decided(own: numpy.ndarray, others: list, kind: str) -> numpy.ndarray:
-    """Where rounding does not decide: an element of a choice that another rounding makes otherwise says
-    nothing."""
+    """Returns which elements rounding does not decide: one of a choice that another rounding makes otherwise
+    says nothing."""
     fine = numpy.ones(own.shape, bool)
     is_float = own.dtype.kind not in "iubc"
     with numpy.errstate(all="ignore"):

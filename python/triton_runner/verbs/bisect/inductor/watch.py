@@ -30,7 +30,7 @@ _SET_UP = {
 
 
 class Watch:
-    """What the graphs of a run give."""
+    """The graphs of a run, and where their values part from eager's."""
 
     def __init__(self, plan: dict):
         self.plan = plan

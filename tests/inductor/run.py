@@ -1,0 +1,67 @@
+"""Public issues of Inductor under `bisect --torch`: what does the verb say of each?
+
+    python tests/inductor/run.py 2.14.1                  every issue, in this release of torch
+    python tests/inductor/run.py 2.13.0 --only 198119    one
+
+Each program was written from the issue's description, and checks nothing: the verb compares. Results stand in
+results/inductor.json, and in doc/measurements/torch-bisect.md."""
+
+import argparse
+import ast
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[0]))
+from suite import results  # noqa: E402
+
+
+def row(program: pathlib.Path, torch: str) -> list:
+    """[issue, what is wrong, verdict, the part, the line and the node, seconds of runs] of a program."""
+    text = program.read_text()
+    title = ast.get_docstring(ast.parse(text)).removesuffix(".")
+    issue, _, what = title.partition(": ")
+    pretend = ["--pretend-cuda"] if 'device="cuda"' in text else []
+    command = ["bisect", "--torch-versions", torch, *pretend, "--json=-", str(program)]
+    done = subprocess.run([sys.executable, "-m", "triton_runner", *command], capture_output=True, text=True)
+    if done.returncode not in (0, 1, 125):
+        sys.exit(done.stderr)
+    (one,) = json.loads(done.stdout)["releases"]
+    cause, line = one["cause"], one["line"]
+    part = f"{cause['kind']} {cause['number']} of {cause['of']}: {cause['name']}" if cause else ""
+    others = [other["name"] for other in one["others"] if other["kind"] == "setting"]
+    place = f"`{line['code']}`, node {one['node']}" if line else ""
+    return [issue, what, one["verdict"], "; ".join(filter(None, [part, *others])), place, one["runs"]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("torch")
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    rows = []
+    for program in sorted(HERE.glob(f"issue_*{given.only}*.py")):
+        rows.append(row(program, given.torch))
+        print(*rows[-1], sep=" | ", flush=True)
+    if given.only:
+        return
+    found = sum(entry[2] not in ("right", "unknown") for entry in rows)
+    columns = [
+        "issue",
+        "what is wrong",
+        "verdict",
+        "part, and settings with which it is right",
+        "place",
+        "runs",
+    ]
+    results.record(
+        "inductor", given.torch, f"{len(rows)} public issues of Inductor in torch {given.torch}",
+        f"python tests/inductor/run.py {given.torch}",
+        {"found": found, "right": len(rows) - found}, table={"columns": columns, "rows": rows},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
