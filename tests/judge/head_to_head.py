@@ -111,29 +111,38 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:
             list(pool.map(run, numbers))
     rows = {name: rows[name] for name, _, _ in programs.PROGRAMS if name in rows}
+    middle = {called: round(sorted(seconds)[len(seconds) // 2], 1) for called, seconds in costs.items()}
+    told = summed(rows, middle)
+    if not chosen.only:
+        record(rows, told)
+    own = [row["`run --check all`"] for row in rows.values() if not row["check"]]
+    return int("fault" in own)
+
+
+def summed(rows: dict, middle: dict) -> dict:
+    """The counts of each tool. rows: by program, what each tool says; middle: the median of CPU seconds."""
     faults = [row for row in rows.values() if row["check"]]
     right = [row for row in rows.values() if not row["check"]]
     told = {}
-    for called, seconds in costs.items():
-        found = sum(row[called] == "fault" for row in faults)
-        warned = sum(row[called] == "warning" for row in faults)
-        wrong = sum(row[called] == "fault" for row in right)
-        cannot = sum(row[called] == "cannot" for row in rows.values())
+    for called, seconds in middle.items():
         told[called] = {
-            "found": found, "warned": warned, "faults": len(faults), "called wrong": wrong,
-            "right": len(right), "cannot run": cannot,
-            "cpu_seconds": round(sorted(seconds)[len(seconds) // 2], 1),
+            "found": sum(row[called] == "fault" for row in faults),
+            "warned": sum(row[called] == "warning" for row in faults),
+            "faults": len(faults), "called wrong": sum(row[called] == "fault" for row in right),
+            "right": len(right), "cannot run": sum(row[called] == "cannot" for row in rows.values()),
+            "cpu_seconds": seconds,
         }  # fmt: skip
         print(called, json.dumps(told[called]))
-    if not chosen.only:
-        figures = {called: _words(one) for called, one in told.items()}
-        what = "twenty faulty and ten right programs (tests/judge/programs.py), by each tool"
-        results.record(
-            "judge", "head to head", what, "python tests/judge/head_to_head.py", figures,
-            data={"tools": told, "programs": rows},
-        )  # fmt: skip
-    own = [row["`run --check all`"] for row in right]
-    return int("fault" in own)
+    return told
+
+
+def record(rows: dict, told: dict) -> None:
+    """Keeps what a run of all programs has found."""
+    what = f"{len(programs.FAULTS)} faulty and {len(programs.RIGHT)} right programs, by each tool"
+    results.record(
+        "judge", "head to head", what, "python tests/judge/head_to_head.py",
+        {called: _words(one) for called, one in told.items()}, data={"tools": told, "programs": rows},
+    )  # fmt: skip
 
 
 def _words(one: dict) -> str:

@@ -75,7 +75,7 @@ def main() -> int:
         fine = ("verified", "not_judged")
         known = answers_planted.VERIFIED if key == "planted" else {}
         for name, row in rows:
-            if name in known and _is_told(row, known[name]):
+            if key == "planted" and row.verdict == "verified" and _is_told(row, known.get(name, "")):
                 continue
             if (row.verdict in fine) != (key == "right") and row.verdict != "not_judged":
                 amiss.append((key, name, row.verdict, row.why))
@@ -87,7 +87,7 @@ def _is_told(row, why: str) -> bool:
     """Whether what a verified answer is verified in spite of stands in its row."""
     generated = row.generated.verdict if row.generated else ""
     is_noted = any("rounds more often" in note for note in row.notes)
-    return row.verdict == "wrong" or generated == "wrong" or is_noted or "right for this task" in why
+    return generated == "wrong" or is_noted or "right for this task" in why
 
 
 if __name__ == "__main__":
