@@ -26,7 +26,7 @@ from suite import results  # noqa: E402
 SECONDS = 1  # for each property
 LIMIT = 5  # for a kernel
 GIVEN = "numel < 2**30"
-# What the data of a kernel is, which its library's operators take for granted.
+# The data of a kernel lies in these bounds, which its library's operators take for granted.
 DECLARED = {
     "liger_kernel": {"liger_cross_entropy_kernel": "Y_ptr in 0..n_cols"},
     "flag_gems": {"embedding_kernel": "in_ptr in 0..M"},

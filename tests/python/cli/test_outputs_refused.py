@@ -31,6 +31,7 @@ WORDS = {
     "bisect --json": ("ran.py",), "bisect --save": ("ran.py",),
     **{f"bisect {option}": ("ran.py",) for option in ("--junit", "--sarif")},
     **{f"verify {option}": ("ran.py",) for option in ("--junit", "--sarif")},
+    **{f"prove {option}": ("ran.py",) for option in ("--junit", "--sarif")},
     **{f"compare {option}": (KERNEL, *SIGNATURE) for option in ("--junit", "--sarif")},
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ pytest.importorskip("z3")
 
 from triton_runner.verbs.prove import run
 
-# Of the faults that are refuted in principle: the launch takes too many programs, or too large a grid.
+# These faults are not refuted: the launch takes more programs, or a larger output, than are run.
 UNKNOWN = ("pairs of 2**31", "maxima of 2**31", "a grid of 2**16 blocks")
 
 

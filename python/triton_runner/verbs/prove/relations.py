@@ -75,8 +75,8 @@ def relate(
 
 
 def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
-    """That tensors of the same shape have the same one always, although nothing says so. Of a square nobody
-    knows which size is equal to which."""
+    """Tensors of the same shape are taken to have the same one always, although the program does not say so.
+    Of a square nobody knows which size is equal to which."""
     first: dict = {}
     found = []
     for name, tensor in tensors.items():

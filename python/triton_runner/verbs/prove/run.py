@@ -48,9 +48,9 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 
 
 def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say) -> list[Answer]:
-    """What is not proved of all launches is looked at again where tensors that are alike have one shape: that
-    is an assumption of the answer, and what refutes it has such shapes. A kernel that has taken long is not
-    looked at again."""
+    """The answers. A property that is not proved of all launches is looked at again where tensors that are
+    alike have one shape: that is an assumption of the answer, and what refutes it has such shapes. A kernel
+    that has taken long is not looked at again."""
     began = now()
     of_ttir = [name for name in names if name != shared.PROPERTY]
     found = [

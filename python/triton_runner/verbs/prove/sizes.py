@@ -385,7 +385,7 @@ class Watch(TorchFunctionMode):
         return self._known[id(tensor)][0]
 
     def kept(self, tensor) -> tuple:
-        """What torch keeps of a tensor for its gradient: it gives another object of the same memory later."""
+        """Returns what torch keeps: later it gives another object of the same memory."""
         with torch._C.DisableTorchFunction():
             same = tensor.detach()
             if id(tensor) in self._known:

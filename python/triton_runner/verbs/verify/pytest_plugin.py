@@ -405,7 +405,7 @@ def _refutations(proofs: list[Proof]) -> list[Issue]:
 
 
 def _refuted(proofs: list[Proof]) -> str:
-    """What is refuted, as a person reads it."""
+    """The refutations, as a person reads them."""
     return "\n".join(f"{one.file}:{one.line}: {one.message}" for one in _refutations(proofs))
 
 
