@@ -114,7 +114,7 @@ const Row kRows[] = {
 #undef MISSING
 };
 
-// Whether a library whose file has this name is among the callers: NVRTC asks for tables that it does without.
+// Whether a library whose file has this name is among the callers: NVRTC and nvJitLink ask for tables that they do without.
 bool is_asked_by(std::string_view library) {
   void* frames[16];
   const int count = backtrace(frames, 16);
@@ -159,7 +159,7 @@ Error cuGetExportTable(const void** table, const Uuid*) {
   if (!table) return kInvalidValue;
   *table = nullptr;
   static bool was_said = false;
-  if (!is_asked_by("nvrtc") && !std::exchange(was_said, true))
+  if (!is_asked_by("/libnv") && !std::exchange(was_said, true))
     say("cuGetExportTable has no answer in this driver: it is NVIDIA's own door, by which the CUDA runtime "
         "calls (programs that link "
         "cudart, as torch's CUDA build). Programs of the driver API run here");
