@@ -75,11 +75,10 @@ struct Plain<Error(Args...)> {
 using namespace triton_runner::driver;
 
 #define SYMBOL __attribute__((visibility("default")))
-// A symbol is resolved to its Entry when the library is loaded.
-#define EXPORT(symbol, handler, needs, is_per_thread)          \
-  extern "C" __attribute__((used)) auto resolve_##symbol() {   \
-    return &Entry<&call::handler, needs, is_per_thread>::call; \
-  }                                                            \
+// A symbol is resolved to its Entry when the library is loaded, before sanitizers run.
+#define EARLY __attribute__((used, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
+#define EXPORT(symbol, handler, needs, is_per_thread)                                                     \
+  extern "C" EARLY auto resolve_##symbol() { return &Entry<&call::handler, needs, is_per_thread>::call; } \
   extern "C" SYMBOL __attribute__((ifunc("resolve_" #symbol))) Plain<decltype(call::handler)>::type symbol;
 #define FUNCTION(name, suffix, since, needs, params) EXPORT(name##suffix, name##suffix, needs, false)
 #define STREAM(name, suffix, since, needs, variant, params) \
