@@ -40,7 +40,7 @@ RUN := $(VENV)/bin/python
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: demo test develop compiled bench conformance gluon tutorials right releases lint fuzz differential coverage gpu-check
-.PHONY: bisect-check docs wheel aarch64 clean
+.PHONY: bisect-check foreign docs wheel aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -82,6 +82,9 @@ gluon: $(VENV)/.check develop
 	@$(RUN) tests/conformance/gluon_tests.py "$(TESTS)" build/gluon-tests
 	@$(RUN) tests/conformance/whole.py build/gluon-tests/gluon $(if $(LIMIT),--limit $(LIMIT)) \
 	  $(if $(JOBS),--jobs $(JOBS)) $(ARGS)
+
+foreign: $(VENV)/.check develop
+	@$(RUN) tests/foreign/run.py $(if $(ONLY),--only $(ONLY)) $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 tutorials: $(VENV)/.check develop
 	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \

@@ -75,11 +75,10 @@ struct Plain<Error(Args...)> {
 using namespace triton_runner::driver;
 
 #define SYMBOL __attribute__((visibility("default")))
-// A symbol is resolved to its Entry when the library is loaded.
-#define EXPORT(symbol, handler, needs, is_per_thread)          \
-  extern "C" __attribute__((used)) auto resolve_##symbol() {   \
-    return &Entry<&call::handler, needs, is_per_thread>::call; \
-  }                                                            \
+// A symbol is resolved to its Entry when the library is loaded, before sanitizers run.
+#define EARLY __attribute__((used, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
+#define EXPORT(symbol, handler, needs, is_per_thread)                                                     \
+  extern "C" EARLY auto resolve_##symbol() { return &Entry<&call::handler, needs, is_per_thread>::call; } \
   extern "C" SYMBOL __attribute__((ifunc("resolve_" #symbol))) Plain<decltype(call::handler)>::type symbol;
 #define FUNCTION(name, suffix, since, needs, params) EXPORT(name##suffix, name##suffix, needs, false)
 #define STREAM(name, suffix, since, needs, variant, params) \
@@ -114,7 +113,7 @@ const Row kRows[] = {
 #undef MISSING
 };
 
-// Whether a library whose file has this name is among the callers: NVRTC asks for tables that it does without.
+// Whether a library whose file has this name is among the callers: NVRTC and nvJitLink ask for tables that they do without.
 bool is_asked_by(std::string_view library) {
   void* frames[16];
   const int count = backtrace(frames, 16);
@@ -159,7 +158,7 @@ Error cuGetExportTable(const void** table, const Uuid*) {
   if (!table) return kInvalidValue;
   *table = nullptr;
   static bool was_said = false;
-  if (!is_asked_by("nvrtc") && !std::exchange(was_said, true))
+  if (!is_asked_by("/libnv") && !std::exchange(was_said, true))
     say("cuGetExportTable has no answer in this driver: it is NVIDIA's own door, by which the CUDA runtime "
         "calls (programs that link "
         "cudart, as torch's CUDA build). Programs of the driver API run here");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/cubin.h>
 #include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>
@@ -113,6 +114,24 @@ void place_variables(Module& module) {
   });
 }
 
+// Those of a cubin that the kernel sees; other kernels of the cubin share them.
+void place_variables(Module& module, const artifact::CubinKernel& kernel) {
+  std::vector<bool> is_new;
+  for (const auto& v : kernel.variables) {
+    is_new.push_back(!module.variables.contains(v.name));
+    if (!is_new.back()) continue;
+    const Module::Variable at = place(module, v.name, v.bytes.size(), v.align, true);
+    std::memcpy(reinterpret_cast<void*>(at.address), v.bytes.data(), v.bytes.size());
+  }
+  for (const auto& p : kernel.pointers) {
+    auto target = module.variables.find(p.symbol);
+    if (p.bank >= 0 || !is_new[p.variable] || target == module.variables.end()) continue;
+    const uint64_t value = p.value + target->second.address;
+    const auto& holder = module.variables.find(kernel.variables[p.variable].name)->second;
+    if (p.offset + 8 <= holder.bytes) std::memcpy(reinterpret_cast<char*>(holder.address) + p.offset, &value, 8);
+  }
+}
+
 void add_function(Module& module, std::shared_ptr<Function> function) {
   State& s = state();
   function->module = &module;
@@ -164,13 +183,12 @@ base::Status read_cubin(Module& module, std::string bytes) {
     module.target = d.target;
     auto f = std::make_shared<Function>();
     f->name = name;
-    for (const artifact::Param& p : d.params) {
-      const auto bytes_of = static_cast<size_t>(p.bytes);
-      const size_t align = std::clamp<size_t>(bytes_of & -bytes_of, 1, 8);
-      const size_t offset = (f->param_bytes + align - 1) / align * align;
-      f->params.push_back({p.name, offset, bytes_of});
-      f->param_bytes = offset + bytes_of;
+    const artifact::CubinKernel kernel = TRY(artifact::read_cubin_kernel(module.bytes, name, "<module>"));
+    for (const auto& p : kernel.params) {
+      f->params.push_back({"param " + std::to_string(f->params.size()), p.offset, p.bytes});
+      f->param_bytes = std::max<size_t>(f->param_bytes, p.offset + p.bytes);
     }
+    place_variables(module, kernel);
     if (d.max_threads) f->max_threads = *d.max_threads;
     f->registers = d.n_regs.value_or(0), f->local_bytes = static_cast<int>(d.local_bytes.value_or(0));
     f->static_shared = d.static_shared.value_or(0);

@@ -56,7 +56,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
     std::call_once(looked->once, [&] { looked->first = first_hazard(*module, *function, name); });
     return looked->first;
   };
-  if (!SassLowering(code, *module, *function, *kernel, sink).lower_kernel()) return sink.summary();
+  SassLowering lowering(code, *module, *function, *kernel, sink);
+  lowering.keep(options.variables);
+  if (!lowering.lower_kernel()) return sink.summary();
   const bool has_lines = std::any_of(function->body.begin(), function->body.end(),
                                      [](const sass::Instruction& in) { return in.ptx_line != 0; });
   if (!has_lines)
@@ -67,13 +69,14 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   // The shape is what the cubin and the options say, without what lowering adds.
   Target shape = code;
   auto lower = [shape = std::move(shape), module = *module, function,
-                kernel = *kernel](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
+                kernel = *kernel, variables = options.variables](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     code->level = "cubin";
     code->warp_turns = true;
     base::Diagnostics sink;
     SassLowering lowering(*code, module, *function, kernel, sink, probes_of(options), options.stopper);
+    lowering.keep(variables);
     if (options.counter) lowering.count();
     if (lowering.lower_kernel()) return code;
     return sink.summary();

@@ -37,6 +37,10 @@ class SassLowering : public Emitter {
                const artifact::CubinKernel& kernel, base::Diagnostics& sink,
                std::span<const exec::RegisterProbe> probes = {}, exec::Stopper* stopper = nullptr);
   bool lower_kernel();
+  // Before lower_kernel(): addresses of variables that the caller keeps (LoadOptions::variables).
+  void keep(std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> variables) {
+    kept_ = std::move(variables);
+  }
   void count();  // before lower_kernel(): the code counts what it executes (count.h)
 
   const artifact::CubinKernel& kernel;
@@ -133,10 +137,12 @@ class SassLowering : public Emitter {
   bool takes_divisor() const;
   void resolve_jumps();
   void place_variables();
+  const uint64_t* kept_address(std::string_view name) const;  // null: the caller keeps no such variable
   bool fits();  // what the cubin and the listing say is within limits
 
   std::shared_ptr<const sass::Module> module_;
   std::map<int, std::string> banks_;  // with addresses
+  std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> kept_;
   const sass::Function& function_;
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;

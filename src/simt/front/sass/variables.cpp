@@ -10,11 +10,21 @@
 
 namespace triton_runner::simt {
 
+const uint64_t* SassLowering::kept_address(std::string_view name) const {
+  if (!kept_) return nullptr;
+  auto it = kept_->find(name);
+  return it == kept_->end() ? nullptr : &it->second;
+}
+
 void SassLowering::place_variables() {
   banks_ = kernel.banks;
   auto place = [&](std::string_view name, std::string_view bytes, uint64_t align, bool writable) {
     Code::Global& g = code.globals.emplace_back();
     g.name = name, g.size = bytes.size(), g.writable = writable;
+    if (const uint64_t* address = kept_address(name)) {
+      g.address = *address;
+      return;
+    }
     g.bytes = std::make_unique<std::byte[]>(bytes.size() + align);
     g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
     std::memcpy(reinterpret_cast<std::byte*>(g.address), bytes.data(), bytes.size());
@@ -31,6 +41,7 @@ void SassLowering::place_variables() {
       address = kFunctionWindow | static_cast<uint64_t>(number);
     else if (!p.is_code)
       continue;  // zeros, as the cubin has it
+    if (p.bank < 0 && kept_address(code.globals[p.variable].name)) continue;  // who keeps it has written it
     void* to = p.bank < 0 ? reinterpret_cast<char*>(code.globals[p.variable].address) + p.offset
                           : banks_[p.bank].data() + p.offset;
     std::memcpy(to, &address, sizeof address);
