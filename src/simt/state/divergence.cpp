@@ -197,6 +197,7 @@ bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
 
 bool Exec::converged(const Instr& in, uint64_t members) {
   if (!mask) return true;
+  path->members = kNoRegister;
   return gather_wanted(*this, in, false, [members](uint32_t) { return members; }) &&
          (!worker->checks || whole_warps(in, members));
 }

@@ -216,10 +216,10 @@ void release(Exec& x, const Operands& in, const BuiltinCall& call) {
     const auto address = argument<uint64_t>(x, call, i, 0);
     if (address != 0 && !x.launch().heap->release(address))
       return x.trap(in, exec::TrapKind::kInvalid,
-                    "free() of " + base::hex(address) + ", which is not the start of a block that malloc gave" +
-                        (x.launch().heap->contains(address)
-                             ? ": it is " + x.launch().heap->describe(address, 1)
-                             : ""),
+                    "free() of " + base::hex(address) +
+                        ", which is not the start of a block from malloc that lives: it is " +
+                        (x.launch().heap->contains(address) ? x.launch().heap->describe(address, 1)
+                                                            : "outside of the heap"),
                     i);
   }
 }
