@@ -67,6 +67,8 @@ void leave_routine(Exec& x, const Operands&, const StackCall& call) {
   }
 }
 
-Handler address_in_frame(uint32_t bytes) { return bytes == 8 ? add_to_frame<uint64_t> : add_to_frame<uint32_t>; }
+Handler address_in_frame(uint32_t bytes) {
+  return bytes == 8 ? add_to_frame<uint64_t> : add_to_frame<uint32_t>;
+}
 
 }  // namespace triton_runner::simt

@@ -169,7 +169,8 @@ class Formatter {
         const int unused = halves == 0 ? 0 : halves == 1 ? 16 : 24;
         narrow <<= unused;
         if (!wide)
-          value = is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow) >> unused) : narrow >> unused;
+          value =
+              is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow) >> unused) : narrow >> unused;
         print("%" + flags + "ll" + letter, static_cast<long long>(value), out);
         return true;
       }
@@ -207,8 +208,7 @@ void print_formatted(Exec& x, const Operands& in, const BuiltinCall& call) {
 }
 
 void allocate(Exec& x, const Operands&, const BuiltinCall& call) {
-  for (uint32_t i : x.lanes())
-    give(x, call, i, x.launch().heap->allocate(argument<uint64_t>(x, call, i, 0)));
+  for (uint32_t i : x.lanes()) give(x, call, i, x.launch().heap->allocate(argument<uint64_t>(x, call, i, 0)));
 }
 
 void release(Exec& x, const Operands& in, const BuiltinCall& call) {
