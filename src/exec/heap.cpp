@@ -41,7 +41,8 @@ std::optional<uint64_t> Heap::take(uint64_t room) {
     fresh_ += room;
     return fresh_ - room;
   }
-  const auto range = std::find_if(free_.begin(), free_.end(), [&](const auto& r) { return r.second >= room; });
+  const auto range =
+      std::find_if(free_.begin(), free_.end(), [&](const auto& r) { return r.second >= room; });
   if (range == free_.end()) return {};
   const auto [at, bytes] = *range;
   free_.erase(range);
@@ -54,7 +55,9 @@ uint64_t Heap::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_) return 0;
   if (begin_.load() == 0) {
-    void* range = mmap(nullptr, limit_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // Where nothing else lies, so that a program prints the same addresses each time.
+    void* range = mmap(reinterpret_cast<void*>(uint64_t{0x61} << 40), limit_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) return 0;
     fresh_ = reinterpret_cast<uint64_t>(range);
     begin_.store(fresh_, std::memory_order_release);
@@ -98,6 +101,7 @@ std::string Heap::describe(uint64_t address, uint64_t bytes) const {
   const std::string name = "a block of " + count(block.bytes) + " from malloc";
   const uint64_t end = at + block.bytes;
   if (address < end && !block.is_live) return "inside " + name + " that was freed";
+  if (address < end && address + bytes <= end) return "inside " + name;
   if (address < end) return "runs " + count(address + bytes - end) + " past the end of " + name;
   return (address == end ? "right at the end of " : count(address - end) + " past the end of ") + name +
          (block.is_live ? "" : " that was freed");

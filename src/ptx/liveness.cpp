@@ -51,10 +51,11 @@ std::vector<LiveBlock> blocks_of(const Function& f) {
     const Instruction& in = f.body[i];
     if (!is_control(in) && i + 1 < size && !targets[i + 1]) continue;
     LiveBlock block{begin, i + 1, {in.targets.begin(), in.targets.end()}};
-    if (is_control(in))
+    const bool jumps = is_control(in) && !comes_back(in);  // a call's label is its prototype
+    if (jumps)
       for (const Operand& o : in.operands) labels(o, block.next);
     // A jump or an end that nothing guards leaves for good; a call comes back.
-    const bool leaves = is_control(in) && in.guard < 0 && (in.operands.empty() || !block.next.empty());
+    const bool leaves = jumps && in.guard < 0 && (in.operands.empty() || !block.next.empty());
     if (!leaves) block.next.push_back(i + 1);
     out.push_back(std::move(block));
     begin = i + 1;

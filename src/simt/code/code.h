@@ -86,9 +86,9 @@ struct SharedVariable {
 
 // A launch as its constant bank has it.
 struct LaunchShape {
-  std::array<uint32_t, 3> grid;   // in blocks
-  uint64_t workspace = 0;         // Launch::workspace
-  uint32_t dynamic_shared = 0;    // bytes
+  std::array<uint32_t, 3> grid;  // in blocks
+  uint64_t workspace = 0;        // Launch::workspace
+  uint32_t dynamic_shared = 0;   // bytes
 };
 
 struct Code : Target {

@@ -38,8 +38,9 @@ void enter_routine(Exec& x, const Operands& in, const StackCall& call) {
     const uint64_t above = frame[i] + call.caller->bytes;
     if (above + call.callee->bytes > size)
       return x.trap(in, exec::TrapKind::kOutOfMemory,
-                    "the stack overflows: '" + call.name + "' needs " + std::to_string(call.callee->bytes) +
-                        " bytes more than the " + std::to_string(size) + " that a thread has",
+                    "the stack overflows: the frames up to that of '" + call.name + "' take " +
+                        std::to_string(above + call.callee->bytes) + " bytes, and a thread has " +
+                        std::to_string(size),
                     i);
     const ThreadSpots spots(x, i);
     if (call.saves)
@@ -66,6 +67,8 @@ void leave_routine(Exec& x, const Operands&, const StackCall& call) {
   }
 }
 
-Handler address_in_frame(uint32_t bytes) { return bytes == 8 ? add_to_frame<uint64_t> : add_to_frame<uint32_t>; }
+Handler address_in_frame(uint32_t bytes) {
+  return bytes == 8 ? add_to_frame<uint64_t> : add_to_frame<uint32_t>;
+}
 
 }  // namespace triton_runner::simt

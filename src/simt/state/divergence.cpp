@@ -197,13 +197,15 @@ bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
 
 bool Exec::converged(const Instr& in, uint64_t members) {
   if (!mask) return true;
+  path->members = kNoRegister;
   return gather_wanted(*this, in, false, [members](uint32_t) { return members; }) &&
          (!worker->checks || whole_warps(in, members));
 }
 
 bool Exec::converged_by(const Instr& in, uint32_t place, bool same) {
   const auto* members = reinterpret_cast<const uint32_t*>(regs + place);
-  if (!mask && (!same || std::equal(members + first + 1, members + first + count, members + first))) return true;
+  if (!mask && (!same || std::equal(members + first + 1, members + first + count, members + first)))
+    return true;
   path->members = place;
   return gather_wanted(*this, in, same,
                        [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });

@@ -98,8 +98,9 @@ void give_turns(Cta& cta, bool (*is_ready)(const Cta&, const Path&)) {
     const bool waits = path->state == PathState::kYield || path->state == PathState::kWarpSync;
     Path*& best = first[path->first / kWidth];
     if (!waits || path->frozen || path->count != kWidth || (best && is_ready(cta, *best))) continue;
-    if (path->state == PathState::kWarpSync && (missing(cta, *path) & ~yielded(cta, path->first)) != 0)
-      continue;
+    // Only BSYNC does not wait for threads that have given their turn away.
+    const uint64_t away = path->members == kNoRegister ? 0 : yielded(cta, path->first);
+    if (path->state == PathState::kWarpSync && (missing(cta, *path) & ~away) != 0) continue;
     if (!best || path->since < best->since) best = path.get();
   }
   for (auto& path : cta.paths) {

@@ -1,6 +1,6 @@
 """PTX by other compilers than Triton's (tests/foreign): NVRTC's of CUDA C++ and NVVM's of numba-cuda.
 
-Each kernel runs as PTX and as machine code, beside the same source on the CPU: C++ by g++, Python as it is, NumPy."""
+Each kernel runs as PTX and as machine code, beside the same source on the CPU: by g++, Python or NumPy."""
 
 import ctypes
 import pathlib

@@ -360,7 +360,8 @@ bool AmdLowering::lower_kernel() {
     code.param_bytes = std::max(code.param_bytes, p.offset + p.bytes);
   }
   code.param_bytes = std::max(code.param_bytes, kernel.kernarg_bytes);
-  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const LaunchShape& launch, std::byte* out) {
+  code.begin_parameters = [hidden = kernel.hidden](const Code& of, const LaunchShape& launch,
+                                                   std::byte* out) {
     for (const amdgcn::Hidden& h : hidden) {
       uint64_t value = 0;
       const size_t axis = static_cast<size_t>(h.kind.back() - 'x');

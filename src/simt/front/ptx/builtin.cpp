@@ -169,7 +169,8 @@ class Formatter {
         const int unused = halves == 0 ? 0 : halves == 1 ? 16 : 24;
         narrow <<= unused;
         if (!wide)
-          value = is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow) >> unused) : narrow >> unused;
+          value =
+              is_signed ? static_cast<uint64_t>(static_cast<int32_t>(narrow) >> unused) : narrow >> unused;
         print("%" + flags + "ll" + letter, static_cast<long long>(value), out);
         return true;
       }
@@ -207,8 +208,7 @@ void print_formatted(Exec& x, const Operands& in, const BuiltinCall& call) {
 }
 
 void allocate(Exec& x, const Operands&, const BuiltinCall& call) {
-  for (uint32_t i : x.lanes())
-    give(x, call, i, x.launch().heap->allocate(argument<uint64_t>(x, call, i, 0)));
+  for (uint32_t i : x.lanes()) give(x, call, i, x.launch().heap->allocate(argument<uint64_t>(x, call, i, 0)));
 }
 
 void release(Exec& x, const Operands& in, const BuiltinCall& call) {
@@ -216,10 +216,10 @@ void release(Exec& x, const Operands& in, const BuiltinCall& call) {
     const auto address = argument<uint64_t>(x, call, i, 0);
     if (address != 0 && !x.launch().heap->release(address))
       return x.trap(in, exec::TrapKind::kInvalid,
-                    "free() of " + base::hex(address) + ", which is not the start of a block that malloc gave" +
-                        (x.launch().heap->contains(address)
-                             ? ": it is " + x.launch().heap->describe(address, 1)
-                             : ""),
+                    "free() of " + base::hex(address) +
+                        ", which is not the start of a block from malloc that lives: it is " +
+                        (x.launch().heap->contains(address) ? x.launch().heap->describe(address, 1)
+                                                            : "outside of the heap"),
                     i);
   }
 }

@@ -28,10 +28,11 @@ struct Lowering::Frame {
 struct Lowering::Routine {
   const ptx::Function* function = nullptr;
   std::shared_ptr<Activation> activation = std::make_shared<Activation>();
-  std::vector<uint32_t> passed;  // places in which .reg results and parameters travel, in the order of registers
+  std::vector<uint32_t>
+      passed;  // places in which .reg results and parameters travel, in the order of registers
   std::unordered_map<const ptx::Variable*, uint32_t> formals;  // offsets in the frame
-  uint32_t link = kNoRegister;  // the place that says which call it returns to
-  uint32_t start = 0;           // its first instruction
+  uint32_t link = kNoRegister;                                 // the place that says which call it returns to
+  uint32_t start = 0;                                          // its first instruction
   std::shared_ptr<BranchTable> returns = std::make_shared<BranchTable>();
   struct Site {
     uint32_t jump, back;  // instructions: the jump to the routine, and where it returns to

@@ -99,7 +99,8 @@ class Lowering : public Emitter {
   bool fits(const ptx::Variable& formal, const ptx::Operand& actual, bool is_result) const;
   // The functions that a call of `caller` may go to: the one that it names, or those whose address is taken and whose
   // parameters have its sizes.
-  std::vector<const ptx::Function*> callees_of(const ptx::Function& caller, const ptx::Instruction& call) const;
+  std::vector<const ptx::Function*> callees_of(const ptx::Function& caller,
+                                               const ptx::Instruction& call) const;
   // The offset in the frame where a callee reads the argument (it is written there, unless it lies in
   // memory already), or writes the result.
   uint32_t argument_memory(const ptx::Variable& formal, const ptx::Operand& actual);
@@ -151,7 +152,7 @@ class Lowering : public Emitter {
   std::vector<std::unique_ptr<Routine>> routines_;
   std::unordered_map<const ptx::Function*, Routine*> routine_of_;
   std::unordered_map<const ptx::Function*, std::set<const ptx::Function*>> reached_;  // by calls
-  std::set<const ptx::Function*> addressed_;                                          // whose address is taken
+  std::set<const ptx::Function*> addressed_;  // whose address is taken
   std::shared_ptr<Activation> activation_;
   uint32_t frame_place_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;

@@ -18,7 +18,8 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr uint64_t kInlinedInstructions = 1u << 17;  // with more than these, what is called twice is a routine
+constexpr uint64_t kInlinedInstructions = 1u
+                                          << 17;  // with more than these, what is called twice is a routine
 constexpr uint32_t kFrameAlign = 16;
 
 uint32_t rounded(uint32_t bytes) { return (bytes + kFrameAlign - 1) / kFrameAlign * kFrameAlign; }
@@ -59,8 +60,9 @@ std::vector<const ptx::Function*> Lowering::callees_of(const ptx::Function& call
   if (!in.callees.empty()) return {in.callees.begin(), in.callees.end()};
   const auto same = [&](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual,
                         bool results) {
-    return std::equal(formal.begin(), formal.end(), actual.begin(), actual.end(),
-                      [&](const ptx::Variable& f, const ptx::Operand& a) { return fits(caller, f, a, results); });
+    return std::equal(
+        formal.begin(), formal.end(), actual.begin(), actual.end(),
+        [&](const ptx::Variable& f, const ptx::Operand& a) { return fits(caller, f, a, results); });
   };
   std::vector<const ptx::Function*> out;
   for (const ptx::Function* f : module.functions())
@@ -111,7 +113,8 @@ void Lowering::find_routines() {
         if (all.insert(to).second) next.push_back(to);
     }
   }
-  std::unordered_map<const ptx::Function*, uint64_t> sizes;  // with all callees but those that call themselves inlined
+  std::unordered_map<const ptx::Function*, uint64_t>
+      sizes;  // with all callees but those that call themselves inlined
   for (const ptx::Function* f : order) {
     uint64_t size = f->body.size();
     for (const ptx::Function* to : callees[f])
@@ -120,7 +123,8 @@ void Lowering::find_routines() {
   }
   const bool is_large = sizes[&entry] > kInlinedInstructions;
   for (const ptx::Function* f : order) {
-    if (f == &entry || f->is_declaration || (!reached_[f].contains(f) && !(is_large && sites[f] > 1))) continue;
+    if (f == &entry || f->is_declaration || (!reached_[f].contains(f) && !(is_large && sites[f] > 1)))
+      continue;
     auto& routine = routines_.emplace_back(std::make_unique<Routine>());
     routine->function = f;
     routine_of_[f] = routine.get();
@@ -190,7 +194,8 @@ bool Lowering::lower_routine(Routine& routine) {
   std::vector<bool> calls(f.body.size()), needed(f.registers.size());
   for (size_t i = 0; i < calls.size(); ++i)
     if (is_call(f.body[i]))
-      for (const ptx::Function* to : callees_of(f, f.body[i])) calls[i] = calls[i] || reached_[to].contains(&f);
+      for (const ptx::Function* to : callees_of(f, f.body[i]))
+        calls[i] = calls[i] || reached_[to].contains(&f);
   needed = ptx::live_across(f, calls);
   for (uint32_t r = 0; r < formals.returns_end; ++r) needed[r] = true;
   for (const ptx::Contraction& c : ptx::contractions(f))  // its factors are read where the sum is

@@ -58,8 +58,11 @@ bool lower_barrier_move(SassLowering& l) {
 // address in R20.
 bool lower_driver_call(SassLowering& l) {
   const uint32_t to = l.pair(0), back = l.pair_from(20);
-  const BuiltinCall call{
-      {l.pair_from(4), l.pair_from(6), l.reg(8), l.pair_from(10), l.pair_from(12)}, kNoRegister, l.reg(4), l.reg(5), true};
+  const BuiltinCall call{{l.pair_from(4), l.pair_from(6), l.reg(8), l.pair_from(10), l.pair_from(12)},
+                         kNoRegister,
+                         l.reg(4),
+                         l.reg(5),
+                         true};
   l.code.uses_heap = true;  // which function is called, the constant bank says
   l.emit(handler<call_builtin>, {.a = to}, call);
   l.name_last();

@@ -55,7 +55,8 @@ bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes) {
   auto within = [&](uint64_t begin, uint64_t size) { return at >= begin && at + bytes <= begin + size; };
   if (within(p.block, 12) || within(p.grid, 12) || within(p.window, 8) || within(p.stack, 4) ||
       within(p.descriptor, 8) || within(p.address, 8) || within(p.constants, 8) ||
-      within(p.environment, 12) || within(p.processors, 4) || within(p.grid_id, 8) || within(p.dynamic_shared, 4))
+      within(p.environment, 12) || within(p.processors, 4) || within(p.grid_id, 8) ||
+      within(p.dynamic_shared, 4))
     return true;
   if (p.last && within(p.last, 8)) return true;
   return p.is_cluster && (within(p.is_cluster, 4) || within(p.cluster, 12) || within(p.inverse, 12) ||

@@ -32,18 +32,19 @@ struct BankPlaces {
   // From sm_90 on, else 0: whether there is a cluster; blocks of it, along each axis; what ctaid is multiplied by to
   // be divided by these; clusters of the grid; blocks of a cluster.
   uint32_t is_cluster, cluster, inverse, clusters, cluster_blocks;
-  uint32_t environment;     // three words, %envreg0 to %envreg2: the last two are Launch::workspace, its upper half first
+  uint32_t
+      environment;  // three words, %envreg0 to %envreg2: the last two are Launch::workspace, its upper half first
   uint32_t processors;      // %nsmid
   uint32_t grid_id;         // 64 bits
   uint32_t dynamic_shared;  // bytes
 };
 constexpr BankPlaces bank_places(int capability) {
   if (capability >= 100)  // the cluster's are counted from SR_CgaSize, which is 0 here
-    return {0x360, 0x370, 0x2f8, 0x37c, 0x358, 0x348, 0x380, 0x350, 0x120, 0x36c,
-            0x2a0, 0x2b0, 0x2c0, 0x2cc, 0x250, 0x2d0, 0x140, 0x2ac};
+    return {0x360, 0x370, 0x2f8, 0x37c, 0x358, 0x348, 0x380, 0x350, 0x120,
+            0x36c, 0x2a0, 0x2b0, 0x2c0, 0x2cc, 0x250, 0x2d0, 0x140, 0x2ac};
   if (capability == 90)
-    return {0, 0xc, 0x20, 0x28, 0x208, 0x198, 0x210, 0x1a0, 0xd0, 0x140,
-            0x144, 0x150, 0x15c, 0x188, 0x40, 0x10c, 0x30, 0x2c};
+    return {0,     0xc,   0x20,  0x28,  0x208, 0x198, 0x210, 0x1a0, 0xd0,
+            0x140, 0x144, 0x150, 0x15c, 0x188, 0x40,  0x10c, 0x30,  0x2c};
   return {0, 0xc, 0x20, 0x28, 0x118, 0x40, 0, 0, 0x50, 0, 0, 0, 0, 0, 0x88, 0x10c, 0x30, 0x2c};
 }
 inline constexpr std::string_view kConstantMemory = "constant memory";  // bank 3 as a variable

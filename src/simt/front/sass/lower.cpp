@@ -24,8 +24,8 @@ namespace {
 constexpr uint64_t kMaxSassRegisterBytes = uint64_t{1} << 30;  // of a block
 constexpr uint32_t kMaxLocalBytes = 512 << 10;                 // of a thread: CUDA's limit
 constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 28;
-constexpr uint32_t kUnknownStack = ~0u;                        // what ptxas writes where it cannot tell
-constexpr uint32_t kNoStart = ~0u;  // no jump comes to the instruction
+constexpr uint32_t kUnknownStack = ~0u;  // what ptxas writes where it cannot tell
+constexpr uint32_t kNoStart = ~0u;       // no jump comes to the instruction
 
 using LowerSass = bool (*)(SassLowering&);
 constexpr LowerSass kLowerSass[] = {
