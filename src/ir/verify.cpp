@@ -29,13 +29,13 @@ class Verifier {
         if (std::string fault = shape_fault(*op); fault.empty())
           rules(*op);
         else
-          error(*op, std::move(fault));
+          fail(*op, std::move(fault));
         for (const Region* inner : op->regions) run(inner);
       }
   }
 
  private:
-  void error(const Op& op, std::string message, std::vector<std::string> notes = {}) {
+  void fail(const Op& op, std::string message, std::vector<std::string> notes = {}) {
     if (op.text.empty()) {
       sink_.add(base::failure(std::string(op.name) + ": " + message, std::move(notes)));
     } else {
@@ -115,13 +115,13 @@ class Verifier {
     const auto least = static_cast<size_t>(std::count_if(
         groups.begin(), groups.end(), [](const auto& g) { return !g.optional && !g.variadic; }));
     if (op.num_operands() < least)
-      return error(op, std::string(op.name) + " needs " + std::to_string(least) +
-                           (least == 1 ? " operand, it has " : " operands, it has ") +
-                           std::to_string(op.num_operands()));
+      return fail(op, std::string(op.name) + " needs " + std::to_string(least) +
+                          (least == 1 ? " operand, it has " : " operands, it has ") +
+                          std::to_string(op.num_operands()));
     const size_t grouped = op.group_ends.empty() ? 0 : op.group_ends.back();
     if (op.num_operands() > grouped)
-      return error(op, std::string(op.name) + " takes " + (grouped ? std::to_string(grouped) : "no") +
-                           " operands, it has " + std::to_string(op.num_operands()));
+      return fail(op, std::string(op.name) + " takes " + (grouped ? std::to_string(grouped) : "no") +
+                          " operands, it has " + std::to_string(op.num_operands()));
     const Type* element = op.results.empty() ? nullptr : op.results[0].type->scalar();
     // An op without a row has one group, which has no name.
     for (uint32_t i = 0; i < groups.size() && i < op.group_ends.size(); ++i) {
@@ -133,14 +133,14 @@ class Verifier {
           (name == "alloc" && op.name.find("_barrier") != std::string_view::npos))
         for (const Use& use : op.group(i)) mbarrier(op, use.value->type);
       if (name == "barrier_preds" && op.group(i).size() != op.group(i - 1).size())
-        error(op, std::string(op.name) + " needs a predicate for each barrier");
+        fail(op, std::string(op.name) + " needs a predicate for each barrier");
       if (name == "dest" || name == "result") element = scalar;
       if (name == "mask" && groups[i].optional &&  // of an access, and not a vote
           (scalar->kind != TypeKind::kInteger || scalar->width != 1))
-        error(op, "the mask of " + std::string(op.name) + " is " + spell(value->type) + ", and not of i1");
+        fail(op, "the mask of " + std::string(op.name) + " is " + spell(value->type) + ", and not of i1");
       if (name == "other" && element && scalar != element)
-        error(op, std::string(op.name) + " of " + spell(element) + " with " + spell(value->type) +
-                      " for what is masked off");
+        fail(op, std::string(op.name) + " of " + spell(element) + " with " + spell(value->type) +
+                     " for what is masked off");
     }
   }
 
@@ -149,20 +149,20 @@ class Verifier {
     // Until nvws tokens are lowered they stand where barriers will.
     if (op.effects().all(Effect::kBlock | Effect::kWaits) && type->kind != TypeKind::kMemDesc) return;
     if (type->kind != TypeKind::kMemDesc || scalar->kind != TypeKind::kInteger || scalar->width != 64)
-      error(op, "the barrier of " + std::string(op.name) + " is " + spell(type) + ", and not memory of i64");
+      fail(op, "the barrier of " + std::string(op.name) + " is " + spell(type) + ", and not memory of i64");
   }
 
   void operands(const Op& op) {
     groups(op);
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
-        error(op,
-              text_of(use.value) + " is used in " + std::string(op.name) +
-                  " where its definition has not been passed",
-              use.value->defining_op && !use.value->defining_op->text.empty()
-                  ? std::vector<std::string>{"it is defined at " +
-                                             m_.location_of(use.value->defining_op->text).str()}
-                  : std::vector<std::string>{});
+        fail(op,
+             text_of(use.value) + " is used in " + std::string(op.name) +
+                 " where its definition has not been passed",
+             use.value->defining_op && !use.value->defining_op->text.empty()
+                 ? std::vector<std::string>{"it is defined at " +
+                                            m_.location_of(use.value->defining_op->text).str()}
+                 : std::vector<std::string>{});
   }
 
   // ---- what ops expect of what is around them
@@ -171,12 +171,12 @@ class Verifier {
   void match(const Op& op, const Values& values, Get type_of, size_t wanted_count, auto wanted,
              std::string_view what) {
     if (values.size() != wanted_count)
-      return error(op, std::string(op.name) + " has " + std::to_string(values.size()) + " values, " +
-                           std::string(what) + " has " + std::to_string(wanted_count));
+      return fail(op, std::string(op.name) + " has " + std::to_string(values.size()) + " values, " +
+                          std::string(what) + " has " + std::to_string(wanted_count));
     for (size_t i = 0; i < wanted_count; ++i)
       if (type_of(values[i]) != wanted(i))
-        error(op, "value " + std::to_string(i) + " of " + std::string(op.name) + " is " +
-                      spell(type_of(values[i])) + ", " + std::string(what) + " has " + spell(wanted(i)));
+        fail(op, "value " + std::to_string(i) + " of " + std::string(op.name) + " is " +
+                     spell(type_of(values[i])) + ", " + std::string(what) + " has " + spell(wanted(i)));
   }
   void match_operands(const Op& op, std::span<const Use> uses, size_t count, auto wanted,
                       std::string_view what) {
@@ -192,8 +192,8 @@ class Verifier {
     const Region* r = op.regions[region];
     const Op* last = r->last ? r->last->last : nullptr;
     if (!last || last->kind != kind) {
-      error(op, "region " + std::to_string(region) + " of " + std::string(op.name) + " does not end with " +
-                    std::string(op_info(kind).name));
+      fail(op, "region " + std::to_string(region) + " of " + std::string(op.name) + " does not end with " +
+                   std::string(op_info(kind).name));
       return nullptr;
     }
     return last;
@@ -202,18 +202,18 @@ class Verifier {
   // The function of a reduction or scan: two elements of each operand to one.
   void folded(const Op& op) {
     if (op.regions.size() != 1 || !op.region()->first)
-      return error(op, std::string(op.name) + " needs one region");
+      return fail(op, std::string(op.name) + " needs one region");
     std::span<Value> args = op.region()->first->args;
     const size_t n = op.num_operands();
     if (args.size() != n * 2)
-      return error(op, std::string(op.name) + " of " + std::to_string(n) + " operands needs " +
-                           std::to_string(n * 2) + " block arguments, there are " +
-                           std::to_string(args.size()));
+      return fail(op, std::string(op.name) + " of " + std::to_string(n) + " operands needs " +
+                          std::to_string(n * 2) + " block arguments, there are " +
+                          std::to_string(args.size()));
     for (size_t i = 0; i < args.size(); ++i) {
       const Type* scalar = op.operand(static_cast<uint32_t>(i % n))->type->scalar();
       if (args[i].type != scalar)
-        error(op, "block argument " + std::to_string(i) + " of " + std::string(op.name) + " is " +
-                      spell(args[i].type) + ", the operand holds " + spell(scalar));
+        fail(op, "block argument " + std::to_string(i) + " of " + std::string(op.name) + " is " +
+                     spell(args[i].type) + ", the operand holds " + spell(scalar));
     }
     if (const Op* last = terminator(op, 0, find_op(std::string(op_info(op.kind).name) + ".return")))
       match_operands(
@@ -224,22 +224,22 @@ class Verifier {
   void function(const Op& op) {
     const Attr* attr = op.attr("function_type");
     if (!attr || attr->kind != AttrKind::kType || op.regions.size() != 1)
-      return error(op, "tt.func needs a function_type and one region");
+      return fail(op, "tt.func needs a function_type and one region");
     const Region* body = op.region();
     if (!body->first) return;
     for (const Block* block = body->first; block; block = block->next) {
       const Op* last = block->last;
       const bool ends = last && (last->kind == OpKind::kReturn || !last->successors.empty());
       if (!ends && !(last && last->kind == OpKind::kUnknown))
-        error(last ? *last : op, "a block of a function ends with tt.return or a branch");
+        fail(last ? *last : op, "a block of a function ends with tt.return or a branch");
     }
     if (body->first->args.size() != attr->type->num_params)
-      error(op, "the function's type has another number of arguments");
+      fail(op, "the function's type has another number of arguments");
   }
 
   void function_return(const Op& op) {
     const Op* function = op.block && op.block->region ? op.block->region->parent : nullptr;
-    if (!function || function->kind != OpKind::kFunc) return error(op, "tt.return stands outside a function");
+    if (!function || function->kind != OpKind::kFunc) return fail(op, "tt.return stands outside a function");
     const Attr* attr = function->attr("function_type");
     const Type* type = attr ? attr->type : nullptr;
     if (!type) return;
@@ -253,7 +253,7 @@ class Verifier {
     if (!callee) return;
     const Op* function = find(callee->string);
     if (!function)
-      return error(op, "there is no function @" + std::string(callee->string) + " in this module");
+      return fail(op, "there is no function @" + std::string(callee->string) + " in this module");
     const Type* type = function->attr("function_type")->type;
     match_operands(
         op, op.operand_uses, type->num_params, [&](size_t i) { return type->elements[i]; },
@@ -271,13 +271,13 @@ class Verifier {
   }
 
   void while_loop(const Op& op) {
-    if (op.regions.size() != 2) return error(op, "scf.while needs two regions");
+    if (op.regions.size() != 2) return fail(op, "scf.while needs two regions");
     if (const Op* condition = terminator(op, 0, OpKind::kCondition)) {
       match_operands(
           *condition, condition->group("args"), op.results.size(),
           [&](size_t i) { return op.results[i].type; }, op.name);
       if (!op.region(1)->first || op.region(1)->first->args.size() != op.results.size())
-        error(op, "the block after `do` needs an argument for each result");
+        fail(op, "the block after `do` needs an argument for each result");
     }
     if (const Op* yield = op.region(1)->last ? op.region(1)->last->last : nullptr;
         yield && yield->kind == OpKind::kYield)
@@ -285,7 +285,7 @@ class Verifier {
           *yield, yield->operand_uses, op.num_operands(),
           [&](size_t i) { return op.operand(static_cast<uint32_t>(i))->type; }, op.name);
     else if (op.num_operands())
-      error(op, "region 1 of scf.while does not end with scf.yield");
+      fail(op, "region 1 of scf.while does not end with scf.yield");
   }
 
   // Arithmetic that is no cast gives the type that it takes.
@@ -296,8 +296,8 @@ class Verifier {
     if (casts || !row.exec.starts_with("ELEMENTWISE") || !row.name.starts_with("arith.")) return;
     for (const Use& use : op.operand_uses)
       if (use.value->type != op.results[0].type)
-        error(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " +
-                      spell(use.value->type));
+        fail(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " +
+                     spell(use.value->type));
   }
 
   void rules(const Op& op) {
@@ -312,7 +312,7 @@ class Verifier {
         if (op.successors.size() == 1) branch(op, op.successors[0], op.operand_uses);
         return;
       case OpKind::kCondBr:
-        if (op.successors.size() != 2) return error(op, "cf.cond_br needs two blocks");
+        if (op.successors.size() != 2) return fail(op, "cf.cond_br needs two blocks");
         branch(op, op.successors[0], op.group("true_args"));
         return branch(op, op.successors[1], op.group("false_args"));
       case OpKind::kFor:

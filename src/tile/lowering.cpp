@@ -358,7 +358,7 @@ int64_t Lowering::reserve_shared(int64_t bytes, int64_t alignment) {
   return at;
 }
 
-void Lowering::error(const ir::Op& op, std::string message, std::vector<std::string> notes) {
+void Lowering::fail(const ir::Op& op, std::string message, std::vector<std::string> notes) {
   failed_ = true;
   base::Diagnostic d = diagnostic_at(op, *code_.module, std::move(message));
   d.notes = std::move(notes);
@@ -410,13 +410,13 @@ void Lowering::lower_op(const ir::Op& op) {
 void Lowering::lower_row(const ir::Op& op) {
   const OpRow& row = row_of(op.kind);
   if (op.kind == ir::OpKind::kUnknown)
-    return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
-                 {"`triton-runner ops` lists what it runs"});
+    return fail(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
+                {"`triton-runner ops` lists what it runs"});
   // Tensors, and buffers of memory.
   auto too_large = [&](const ir::Type* t) {
     if (t->num_elements() <= kMostElements) return false;
-    error(op, "a tile of " + std::to_string(t->num_elements()) + " elements: the engine's largest has " +
-                  std::to_string(kMostElements) + " (Triton's own has 1048576)");
+    fail(op, "a tile of " + std::to_string(t->num_elements()) + " elements: the engine's largest has " +
+                 std::to_string(kMostElements) + " (Triton's own has 1048576)");
     return true;
   };
   for (const ir::Value& v : op.results)
@@ -425,8 +425,8 @@ void Lowering::lower_row(const ir::Op& op) {
     if (too_large(u.value->type)) return;
   for (const ir::Use& u : op.operand_uses)
     if (is_of_another_block(*u.value->type) && !may_reach(op, *u.value))
-      return error(op, std::string(op.name) +
-                           " of another block's memory is not supported: its barriers can be arrived at");
+      return fail(op, std::string(op.name) +
+                          " of another block's memory is not supported: its barriers can be arrived at");
   hoisting_ = can_hoist(op);
   if (hardware_.on && row.hardware && row.hardware(*this, op)) {
   } else if (row.lower)
@@ -434,10 +434,10 @@ void Lowering::lower_row(const ir::Op& op) {
   else if (row.elementwise)
     lower_elementwise(*this, op, *row.elementwise);
   else if (!row.structure)
-    error(op, "'" + std::string(op.name) + "' is not supported by the tile engine",
-          {"`triton-runner ops` lists what it runs"});
+    fail(op, "'" + std::string(op.name) + "' is not supported by the tile engine",
+         {"`triton-runner ops` lists what it runs"});
   else
-    error(op, "'" + std::string(op.name) + "' cannot stand here");
+    fail(op, "'" + std::string(op.name) + "' cannot stand here");
   hoisting_ = false;
 }
 
@@ -462,13 +462,13 @@ bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
 
 void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   if (std::find(calls_.begin(), calls_.end(), &func) != calls_.end())
-    return error(call, "the call is recursive, which Triton does not have");
+    return fail(call, "the call is recursive, which Triton does not have");
   if (pending_.size() > 4'000'000)
-    return error(call, "the calls of this kernel expand to more than 4 million instructions");
+    return fail(call, "the calls of this kernel expand to more than 4 million instructions");
   const ir::Region& body = *func.region(0);
   const std::vector<Slot> args = slots_of(*this, call.operand_uses), results = slots_of(*this, call.results);
   if (args.size() != body.first->args.size())
-    return error(call, "the call's operands do not match the function's arguments");
+    return fail(call, "the call's operands do not match the function's arguments");
   calls_.push_back(&func);
   call_ops_.push_back(&call);
   const Visible* outside = std::exchange(visible_, nullptr);

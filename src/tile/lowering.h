@@ -15,7 +15,7 @@
 // Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
 // rules.h has those that the checks ask.
 //
-// A lowering says with l.error(op, "...") what cannot be run (a located diagnostic of tile::load); never a
+// A lowering says with l.fail(op, "...") what cannot be run (a located diagnostic of tile::load); never a
 // wrong number.
 #pragma once
 #include <deque>
@@ -167,7 +167,7 @@ class Lowering {
   Code& code() { return code_; }
 
   // ---- errors
-  void error(const ir::Op& op, std::string message, std::vector<std::string> notes = {});
+  void fail(const ir::Op& op, std::string message, std::vector<std::string> notes = {});
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);

@@ -10,7 +10,7 @@
 #include <triton_runner/base/try.h>
 #include <triton_runner/probe/debugger.h>
 
-#include "flow.h"
+#include "register_flow.h"
 
 namespace triton_runner::probe {
 namespace {

@@ -92,7 +92,7 @@ void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
 
 void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
-  if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
+  if (!is_known(kind)) return l.fail(op, "an atomic without a known operation");
   emit_atomic_rmw(l, op, l.slot(op.result()), buffer_pointers(l, op), l.slot(op.operand_of("value")),
                   optional_slot(l, op.operand_of("mask")), kind);
 }
@@ -114,7 +114,7 @@ void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
       slice->at.size() == static_cast<size_t>(whole->rank) && part->rank == whole->rank && part->rank > 0;
   for (int d = 0; fits && d < part->rank; d++)
     fits = slice->at[d] >= 0 && slice->at[d] + part->shape[d] <= whole->shape[d];
-  if (!fits) return l.error(op, "a slice that is not inside of its source");
+  if (!fits) return l.fail(op, "a slice that is not inside of its source");
   l.emit<run_extract_slice>(op, slice);
 }
 
@@ -125,7 +125,7 @@ void lower_amd_concat(Lowering& l, const ir::Op& op) {
   for (const ir::Use& u : op.operand_uses) {
     const TileType* part = l.type(u.value->type);
     if (part->rank != whole->rank || at[0] >= whole->shape[0])
-      return l.error(op, "sources that do not fill the result");
+      return l.fail(op, "sources that do not fill the result");
     parts->push_back({at, part, whole});
     // Row-major over the grid of sources.
     for (int d = whole->rank - 1; d >= 0; d--) {
@@ -134,7 +134,7 @@ void lower_amd_concat(Lowering& l, const ir::Op& op) {
       at[d] = 0;
     }
   }
-  if (at[0] != whole->shape[0]) return l.error(op, "sources that do not fill the result");
+  if (at[0] != whole->shape[0]) return l.fail(op, "sources that do not fill the result");
   l.emit<run_concat>(op, parts);
 }
 
@@ -151,11 +151,11 @@ void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
   if (!view) return;
   if (view->size != 1 || from.size() != 2 || to.size() != 2 || !view->leading.empty() ||
       l.type_of(op.result())->size != 1)
-    return l.error(op, "a packed transposed load of these shapes is not supported");
+    return l.fail(op, "a packed transposed load of these shapes is not supported");
   const int packed = from[0] * 2 == to[0] && to[1] * 2 == from[1]   ? 0
                      : from[1] * 2 == to[1] && to[0] * 2 == from[0] ? 1
                                                                     : -1;
-  if (packed < 0) return l.error(op, "a packed transposed load of these shapes is not supported");
+  if (packed < 0) return l.fail(op, "a packed transposed load of these shapes is not supported");
   l.emit<run_load_repacked>(op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
                             l.make<Repack>(l.make<MemPlan>(*view), packed, from[1], to[0], to[1]));
 }

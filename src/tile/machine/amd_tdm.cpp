@@ -113,8 +113,8 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
   auto* c = l.make<Copies>();
   const auto descs = op.group(desc_group), memories = op.group(memory_group);
   if (descs.empty() || descs.size() != memories.size())
-    return l.error(op, std::to_string(descs.size()) + " descriptors for " + std::to_string(memories.size()) +
-                           " buffers");
+    return l.fail(op, std::to_string(descs.size()) + " descriptors for " + std::to_string(memories.size()) +
+                          " buffers");
   c->rows = Lowering::operand_index(op, "rows");
   c->barrier = Lowering::operand_index(op, "barrier");
   c->arrivals = l.code().num_warps;  // each warp moves its part
@@ -135,22 +135,22 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_g
             Lowering::operand_index(op, desc_group) + static_cast<int>(i),
             Lowering::operand_index(op, memory_group) + static_cast<int>(i)};
     if (!p.block.known || static_cast<int64_t>(num::size_of(p.block.type)) != view->size)
-      return l.error(op, "a descriptor whose elements are not those of the buffer");
+      return l.fail(op, "a descriptor whose elements are not those of the buffer");
     if (c->rows < 0 && c->count != 0 && c->count != static_cast<int>(p.block.shape.size()))
-      return l.error(op, std::to_string(c->count) + " indices for a descriptor of rank " +
-                             std::to_string(p.block.shape.size()));
+      return l.fail(op, std::to_string(c->count) + " indices for a descriptor of rank " +
+                            std::to_string(p.block.shape.size()));
     if (c->rows >= 0) {
       const TileType& rows = *l.type_of(op.operand(c->rows));
       if (p.block.shape.size() != 2 || view->shape.size() != 2 || !view->leading.empty() ||
           rows.n != view->shape[0] || !num::is_integer(rows.element))
-        return l.error(op, "rows are moved with descriptors of rank 2, one for each row of the buffer");
+        return l.fail(op, "rows are moved with descriptors of rank 2, one for each row of the buffer");
       p.block.shape = {1, view->shape[1]};
     } else {
       int64_t elements = 1;
       for (int64_t d : p.block.shape) elements *= d;
       if (elements != view->total())
-        return l.error(op, "the descriptor's block has " + std::to_string(elements) +
-                               " elements, the buffer " + std::to_string(view->total()));
+        return l.fail(op, "the descriptor's block has " + std::to_string(elements) +
+                              " elements, the buffer " + std::to_string(view->total()));
     }
     c->pieces.push_back(std::move(p));
   }
@@ -217,7 +217,7 @@ void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
   const auto add = op.group("add_offsets"), bounds = op.group("set_bounds");
   if (!block.known || (!add.empty() && static_cast<int>(add.size()) != rank) ||
       (!bounds.empty() && static_cast<int>(bounds.size()) != rank))
-    return l.error(op, "offsets or bounds that are not one a dimension of the descriptor");
+    return l.fail(op, "offsets or bounds that are not one a dimension of the descriptor");
   l.emit<run_update>(
       op,
       l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
@@ -231,7 +231,7 @@ void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
   if (!view) return;
   std::vector<int64_t> shape = view->whole_shape();
   if (l.type_of(op.operand_of("dst"))->shape != shape)
-    return l.error(op, "pointers that are not one an element of the buffer");
+    return l.fail(op, "pointers that are not one an element of the buffer");
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
   l.emit<run_read>(op, {tile}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
   emit_store(l, op, l.slot(op.operand_of("dst")), tile, optional_slot(l, op.operand_of("mask")));

@@ -238,7 +238,7 @@ Assembler::Assembler(Lowering& l, const ir::Op& op, std::string constraints, std
 }
 
 bool Assembler::fail(std::string message, std::vector<std::string> notes) {
-  if (!is_ours_) l_.error(op_, std::move(message), std::move(notes));
+  if (!is_ours_) l_.fail(op_, std::move(message), std::move(notes));
   return false;
 }
 bool Assembler::fail(const base::Diagnostic& d) {

@@ -123,8 +123,8 @@ void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler>
 // False: one of its blocks' memory was named where they are one program.
 bool names_blocks(Lowering& l, const ir::Op& op) {
   if (l.code().num_ctas == 1) return true;
-  l.error(op, "the memory of one block of a cluster of " + std::to_string(l.code().num_ctas) +
-                  ", which the tile engine runs as one program on the whole tile, is not supported");
+  l.fail(op, "the memory of one block of a cluster of " + std::to_string(l.code().num_ctas) +
+                 ", which the tile engine runs as one program on the whole tile, is not supported");
   return false;
 }
 
@@ -139,13 +139,13 @@ void lower_send(Lowering& l, const ir::Op& op) {
   if (source.type->kind == ir::TypeKind::kTensor) {
     const TileType& tile = *l.type_of(&source);
     if (tile.bytes != r->to->bytes() || tile.element != view->element)
-      return l.error(op, "a tensor that does not fit the buffer");
+      return l.fail(op, "a tensor that does not fit the buffer");
     r->from = nullptr;
   } else {
     const MemView* from = mem_view(l, source, op);
     if (!from) return;
     if (from->total() != view->total() || from->element != view->element)
-      return l.error(op, "buffers of different sizes or types");
+      return l.fail(op, "buffers of different sizes or types");
     r->from = l.make<MemPlan>(*from);
   }
   r->rank = Lowering::operand_index(op, "rank");

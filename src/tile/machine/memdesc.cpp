@@ -115,7 +115,7 @@ int64_t MemView::stride_of_leading(size_t d) const {
 const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   const ir::Type& type = *value.type;
   auto fail = [&](std::string message) {
-    l.error(op, std::move(message));
+    l.fail(op, std::move(message));
     return nullptr;
   };
   if (type.kind != ir::TypeKind::kMemDesc)
@@ -163,7 +163,7 @@ const MemView* reshaped(Lowering& l, const ir::Op& op, const MemView& view, std:
   out->shape = out->allocated = std::move(shape);
   out->place.clear();
   const std::string fault = place_elements(*out, l.code().tensor_memory_row());
-  return fault.empty() ? out : (l.error(op, fault), nullptr);
+  return fault.empty() ? out : (l.fail(op, fault), nullptr);
 }
 
 std::vector<int> memory_order(const MemView& view) {

@@ -147,7 +147,7 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
 
 void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
   if (l.code().cluster_size() > 1 && (op.attr("two_ctas") != nullptr) != l.code().two_ctas)
-    l.error(op, "a product of a pair of blocks in a module whose products are not, or the other way round");
+    l.fail(op, "a product of a pair of blocks in a module whose products are not, or the other way round");
   g.d_operand = Lowering::operand_index(op, "d");
   g.use_d = Lowering::operand_index(op, "use_d");
   g.pred = Lowering::operand_index(op, "pred");
@@ -160,7 +160,7 @@ void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
 void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
   if (count < 1 || count > Mbarrier::kMost)
-    return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
+    return l.fail(op, "an mbarrier of " + std::to_string(count) + " arrivals");
   with_count(l, op, handler<run_init_barrier>, "count");
   lower_meeting(l, op);
 }

@@ -89,9 +89,9 @@ const BulkCopy* bulk_copy(Lowering& l, const ir::Op& op, ir::GroupName global, i
                           ir::GroupName size) {
   const MemView* view = mem_view(l, *op.operand_of(memory), op);
   if (!view) return nullptr;
-  if (view->tensor_memory) return l.error(op, "a bulk copy of tensor memory"), nullptr;
+  if (view->tensor_memory) return l.fail(op, "a bulk copy of tensor memory"), nullptr;
   if (op.operand_of(global)->type->kind != ir::TypeKind::kPointer)
-    return l.error(op, "a bulk copy begins at one address, not at a tensor of them"), nullptr;
+    return l.fail(op, "a bulk copy begins at one address, not at a tensor of them"), nullptr;
   return l.make<BulkCopy>(view->element, int64_t{view->size}, view->bytes(),
                           Lowering::operand_index(op, global), Lowering::operand_index(op, memory),
                           Lowering::operand_index(op, size), Lowering::operand_index(op, "barrier"));
@@ -100,7 +100,7 @@ const BulkCopy* bulk_copy(Lowering& l, const ir::Op& op, ir::GroupName global, i
 }  // namespace
 
 void lower_async_bulk_copy(Lowering& l, const ir::Op& op) {
-  if (!op.operand_of("barrier")) return l.error(op, "a bulk copy without the mbarrier that counts its bytes");
+  if (!op.operand_of("barrier")) return l.fail(op, "a bulk copy without the mbarrier that counts its bytes");
   if (const BulkCopy* copy = bulk_copy(l, op, "src", "result", "bulk_size"))
     l.emit<run_bulk_copy>(op, {}, slots_of(l, op.operand_uses), copy);
 }

@@ -120,7 +120,7 @@ const MemPlan* answer_plan(Lowering& l, const ir::Op& op, const ir::Value* memor
   const MemView* view = mem_view(l, *memory, op);
   if (!view) return nullptr;
   if (view->n() * view->size != kAnswerBytes)
-    return l.error(op, "an answer of cluster launch control has 16 bytes"), nullptr;
+    return l.fail(op, "an answer of cluster launch control has 16 bytes"), nullptr;
   return l.make<MemPlan>(*view);
 }
 

@@ -47,8 +47,8 @@ class MatrixReader {
 
 bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Type c) {
   if (dot_types_ok(a, b, c)) return true;
-  l.error(op, "a product of " + std::string(num::type_name(a)) + " and " + std::string(num::type_name(b)) +
-                  " into " + std::string(num::type_name(c)) + " is not supported");
+  l.fail(op, "a product of " + std::string(num::type_name(a)) + " and " + std::string(num::type_name(b)) +
+                 " into " + std::string(num::type_name(c)) + " is not supported");
   return false;
 }
 
@@ -64,7 +64,7 @@ bool operand(Lowering& l, const ir::Op& op, ir::GroupName group, ir::InputPrecis
   const MemView* view = mem_view(l, v, op);
   if (!view) return false;
   if (!view->leading.empty() || view->shape.size() != 2)
-    return l.error(op, "matrix operands in memory have rank 2"), false;
+    return l.fail(op, "matrix operands in memory have rank 2"), false;
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
   out.plan = plan;
   out.type = dot_operand_type(view->element, precision);
@@ -172,7 +172,7 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   const TileType* c = l.type(op.result()->type);
   const auto &a_shape = op.operand_of("a")->type->shape, &b_shape = op.operand_of("b")->type->shape;
   if (c->rank != 2 || a_shape.size() != 2 || b_shape.size() != 2)
-    return l.error(op, "a warp group dot of rank 2 is expected");
+    return l.fail(op, "a warp group dot of rank 2 is expected");
   d->c = Lowering::operand_index(op, "c");
   d->use_c = Lowering::operand_index(op, "use_c");
   d->m = c->shape[0];
@@ -180,7 +180,7 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   d->k = a_shape[1];
   d->result = c->element;
   if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n)
-    return l.error(op, "operands whose shapes do not match");
+    return l.fail(op, "operands whose shapes do not match");
   if (!types_fit(l, op, d->a.type, d->b.type, d->result)) return;
   if (l.hardware().on)
     d->exact = tensor_product(l.hardware().capability, num::MmaUnit::kWgmma, d->a.type, d->b.type, d->result,
@@ -210,7 +210,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   const auto &a = op.operand_of("a")->type->shape, &b = op.operand_of("b")->type->shape;
   if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] ||
       b[1] * (are_paired(l.code()) ? 2 : 1) != d->shape[1] || a[1] != b[0])
-    return l.error(op, "operands whose shapes do not match");
+    return l.fail(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
   g->m = d->shape[0];
   g->n = d->shape[1];
@@ -249,7 +249,7 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
   for (const ir::Use& use : op.group("barriers"))
     if (use.value->type->kind != ir::TypeKind::kMemDesc)
-      return l.error(op, "barriers are expected, and not the tokens that stand for them");
+      return l.fail(op, "barriers are expected, and not the tokens that stand for them");
   l.emit(
       run_store_token_wait, op,
       l.make<Barriers>(Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),

@@ -86,7 +86,7 @@ bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scal
                 *scales = mem_view(l, *op.operand_of(scale_group), op);
   if (!data || !scales) return false;
   const bool fp4 = element == num::Type::kF4E2M1FN;
-  const auto fail = [&] { return l.error(op, "these block-scaled operands are not supported"), false; };
+  const auto fail = [&] { return l.fail(op, "these block-scaled operands are not supported"), false; };
   if (!element || num::size_of(*element) != 1 || data->shape.size() != 2 || data->size != 1 ||
       scales->size != 1)
     return fail();
@@ -119,7 +119,7 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   auto* g = l.make<ScaledMma>();
   const MemView* d = mem_view(l, *op.operand_of("d"), op);
   if (!d) return;
-  if (!d->leading.empty() || d->shape.size() != 2) return l.error(op, "an accumulator of rank 2 is expected");
+  if (!d->leading.empty() || d->shape.size() != 2) return l.fail(op, "an accumulator of rank 2 is expected");
   g->m = d->shape[0];
   g->n = d->shape[1];
   const int64_t blocks = are_paired(l.code()) ? 2 : 1;
@@ -127,11 +127,11 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
       !side(l, op, "b", "b_scale", "b_type", true, g->n / blocks, blocks, g->b))
     return;
   g->k = g->a.scaled.k;
-  if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");
+  if (g->b.scaled.k != g->k) return l.fail(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
   g->result = d->element;
   if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
-    return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
+    return l.fail(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
   find_operands(l, op, *g);
   l.emit<run_tc_gen5_mma_scaled>(op, {}, slots_of(l, op.operand_uses), g);
 }

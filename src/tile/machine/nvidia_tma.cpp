@@ -190,32 +190,32 @@ bool has_boxes_of(const MemView& buffer, const std::vector<int64_t>& block) {
 bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
   int64_t bytes = static_cast<int64_t>(num::size_of(a.block.type));
   for (int64_t d : a.block.shape) bytes *= d;
-  if (a.block.im2col && a.offsets < 0) return l.error(op, kOnlyLoaded), false;
+  if (a.block.im2col && a.offsets < 0) return l.fail(op, kOnlyLoaded), false;
   if (!a.block.im2col && coords != a.block.shape.size())
-    return l.error(op, std::to_string(coords) + " coordinates for a descriptor of rank " +
-                           std::to_string(a.block.shape.size())),
+    return l.fail(op, std::to_string(coords) + " coordinates for a descriptor of rank " +
+                          std::to_string(a.block.shape.size())),
            false;
   if (bytes != a.plan->bytes())
-    return l.error(op, "the descriptor's block has " + std::to_string(bytes) +
-                           " bytes, the buffer in shared memory " + std::to_string(a.plan->bytes())),
+    return l.fail(op, "the descriptor's block has " + std::to_string(bytes) +
+                          " bytes, the buffer in shared memory " + std::to_string(a.plan->bytes())),
            false;
   return true;
 }
 
 bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
   const size_t coords = op.group("coord").size(), offsets = op.group("offsets").size();
-  if (!a.block.im2col) return l.error(op, "offsets, and a descriptor that is not in im2col mode"), false;
+  if (!a.block.im2col) return l.fail(op, "offsets, and a descriptor that is not in im2col mode"), false;
   if (a.block.shape.size() != 2)
-    return l.error(op, "the block of a descriptor in im2col mode is pixels and channels, of rank 2"), false;
+    return l.fail(op, "the block of a descriptor in im2col mode is pixels and channels, of rank 2"), false;
   if (coords < 3 || coords > 5 || offsets + 2 != coords)
-    return l.error(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
-                           " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
+    return l.fail(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
+                          " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
            false;
   for (const layout::Basis& basis : mem_view(l, *op.operand_of("result"), op)->encoding.cga)
     if (basis[0] != 0)
-      return l.error(op,
-                     "pixels in parts for the blocks of a cluster: Triton has a block begin as many elements "
-                     "further along W, which is not where its pixels are; split the channels"),
+      return l.fail(op,
+                    "pixels in parts for the blocks of a cluster: Triton has a block begin as many elements "
+                    "further along W, which is not where its pixels are; split the channels"),
              false;
   a.offsets = Lowering::operand_index(op, "offsets");
   return true;
@@ -223,9 +223,9 @@ bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
 
 // Rows of a 2-d descriptor: its block is one row.
 bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) {
-  if (a.block.im2col) return l.error(op, kOnlyLoaded), false;
+  if (a.block.im2col) return l.fail(op, kOnlyLoaded), false;
   if (a.block.shape.size() != 2 || memory.type->shape.size() != 2)
-    return l.error(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
+    return l.fail(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
   a.block.shape = {1, memory.type->shape[1]};
   return true;
 }
@@ -240,9 +240,9 @@ TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group, ir:
   auto* a = l.make<TmaAccess>();
   a->block = block_type(l, *op.operand_of("desc"), memory.type);
   if (!a->block.known)
-    return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
+    return l.fail(op, "descriptors of this element type or rank are not supported"), nullptr;
   if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
-    return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
+    return l.fail(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
   if (!a->block.im2col && has_boxes_of(*view, a->block.shape)) a->block.shape = view->shape;
   a->plan = l.make<MemPlan>(*view);
   a->memory = Lowering::operand_index(op, memory_group);
@@ -336,7 +336,7 @@ const Instr* run_reinterpret_descriptor(Task& t, const Instr& in) {
 
 void lower_global_scratch_alloc(Lowering& l, const ir::Op& op) {
   const int64_t bytes = op.int_attr("nbytes", 0), alignment = op.int_attr("alignment", 1);
-  if (bytes <= 0 || alignment <= 0) return l.error(op, "a scratch allocation without a size");
+  if (bytes <= 0 || alignment <= 0) return l.fail(op, "a scratch allocation without a size");
   l.emit<run_global_scratch>(op, l.make<Scratch>(bytes, alignment));
 }
 
@@ -345,8 +345,8 @@ void lower_tensormap_create(Lowering& l, const ir::Op& op) {
   const TileType* pointer = l.type(op.operand_of("global_address")->type);
   if (rank < 1 || rank > 5 || op.group("global_stride").size() + 1 != op.group("global_dim").size() ||
       pointer->pointee == 0)
-    return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
-                           std::to_string(op.group("global_stride").size()) + " strides");
+    return l.fail(op, "a tensor map of rank " + std::to_string(rank) + " with " +
+                          std::to_string(op.group("global_stride").size()) + " strides");
   const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
   l.emit<run_tensormap_create>(
       op, l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),

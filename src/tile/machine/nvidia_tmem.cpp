@@ -104,7 +104,7 @@ void lower_reduction(Lowering& l, const ir::Op& op) {
   if (!kind || (!largest && kind->text.find("min") == std::string_view::npos) || from.rank != 2 ||
       to.rank != 1 || to.shape[0] != from.shape[0] || from.element != to.element ||
       !num::is_float(from.element))
-    return l.error(op, "this reduction of a tmem_load is not supported");
+    return l.fail(op, "this reduction of a tmem_load is not supported");
   const auto* r = l.make<RowReduction>(largest, op.int_attr("abs", 0) != 0, op.int_attr("NaN", 0) != 0);
   l.emit<run_row_reduction>(op, {l.slot(op.result(1))}, {l.slot(op.result(0))}, r);
 }
@@ -119,7 +119,7 @@ int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   if (code.tensor_memory < 0) code.tensor_memory = l.reserve_shared(row * kTensorMemoryRows, 128);
   const int64_t at = code.tensor_memory_used;
   if (at + bytes > row) {
-    l.error(op, "the buffers in tensor memory take more than " + std::to_string(row / 4) + " columns");
+    l.fail(op, "the buffers in tensor memory take more than " + std::to_string(row / 4) + " columns");
     return code.tensor_memory;
   }
   code.tensor_memory_used += bytes;
@@ -156,12 +156,12 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
   const int64_t dim = op.int_attr("dim", static_cast<int64_t>(rank) - 1);
   const int64_t offset = op.attr("offset") ? op.int_attr("offset", 0) : op.int_attr("N", 0);
   if (view->shape.size() != 2 || shape.size() != rank || dim < 0 || dim >= static_cast<int64_t>(rank))
-    return l.error(op, "a slice along dimension " + std::to_string(dim) + " of " + std::to_string(rank));
+    return l.fail(op, "a slice along dimension " + std::to_string(dim) + " of " + std::to_string(rank));
   const size_t d = static_cast<size_t>(dim);
   const int64_t whole = d < leading ? view->leading[d] : view->shape[d - leading], width = shape[d];
   if (offset < 0 || width <= 0 || offset + width > whole)
-    return l.error(op, "elements " + std::to_string(offset) + " to " + std::to_string(offset + width - 1) +
-                           " of " + std::to_string(whole));
+    return l.fail(op, "elements " + std::to_string(offset) + " to " + std::to_string(offset + width - 1) +
+                          " of " + std::to_string(whole));
   auto* slice = l.make<TmemSlice>(0u, 0u);
   if (d == 0 && leading > 0) {
     slice->base = static_cast<uint32_t>(offset * view->stride_of_leading(0));
@@ -175,8 +175,8 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
     const bool alone =
         std::all_of(view->leading.begin(), view->leading.end(), [](int64_t n) { return n == 1; });
     if (!alone || (offset % width != 0 && !even))
-      return l.error(op, "a slice of " + std::to_string(width) + " from " + std::to_string(offset) +
-                             " along dimension " + std::to_string(dim) + " is not supported");
+      return l.fail(op, "a slice of " + std::to_string(width) + " from " + std::to_string(offset) +
+                            " along dimension " + std::to_string(dim) + " is not supported");
     if (offset % width == 0)
       slice->flip = place;
     else
@@ -193,7 +193,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   copy->pred = Lowering::operand_index(op, "pred");
   copy->row_bytes = to->row_bytes;
   const int64_t bytes = from->total() * from->size;
-  if (bytes != to->total() * to->size) return l.error(op, "source and destination differ in size");
+  if (bytes != to->total() * to->size) return l.fail(op, "source and destination differ in size");
   // Block scales come in the shape of the destination with a layout that says how they lie, or as pieces of
   // 128 rows and 4 columns.
   const bool same_shape = from->encoding.kind == layout::EncodingKind::kSharedLinear &&
@@ -201,7 +201,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   if (to->encoding.kind == layout::EncodingKind::kTensorMemoryScales && !same_shape) {
     if (bytes % 512 != 0 || !from->encoding.padding.empty() || from->encoding.swizzle_bytes != 0 ||
         to->shape.size() != 2 || !to->leading.empty())
-      return l.error(op, "block scales are copied from unswizzled pieces of 512 bytes only");
+      return l.fail(op, "block scales are copied from unswizzled pieces of 512 bytes only");
     const int64_t down = std::max<int64_t>(1, to->shape[0] / 128), across = bytes / 512 / down;
     for (int64_t i = 0; i < down; i++)
       for (int64_t j = 0; j < across; j++) {

@@ -75,17 +75,17 @@ struct Ring {
 bool ring_of(Lowering& l, const ir::Op& op, Ring& ring) {
   const ir::Op* create = op.kind == ir::OpKind::kNvwsArefCreate ? &op : origin(op.operand(0));
   if (!create || create->kind != ir::OpKind::kNvwsArefCreate || create->results.size() != 1)
-    return l.error(op, "an aref whose nvws.aref.create cannot be found from here"), false;
+    return l.fail(op, "an aref whose nvws.aref.create cannot be found from here"), false;
   if (create->num_operands() == 0 || create->num_operands() > kMaxBuffers)
-    return l.error(op, "an aref of " + std::to_string(create->num_operands()) + " buffers"), false;
+    return l.fail(op, "an aref of " + std::to_string(create->num_operands()) + " buffers"), false;
   ring.depth = 0;
   for (const ir::Use& u : create->operand_uses) {
     const MemView* view = mem_view(l, *u.value, op);
     if (!view) return false;
     if (view->leading.empty())
-      return l.error(op, "a buffer of an aref is a ring: it lacks the dimension"), false;
+      return l.fail(op, "a buffer of an aref is a ring: it lacks the dimension"), false;
     if (ring.depth && ring.depth != view->leading[0])
-      return l.error(op, "the buffers of an aref are rings of different lengths"), false;
+      return l.fail(op, "the buffers of an aref are rings of different lengths"), false;
     ring.depth = view->leading[0];
     ring.strides.push_back(view->stride_of_leading(0));
   }
@@ -158,11 +158,11 @@ const Instr* run_aref_buffer(Task& t, const Instr& in, const Ring& ring) {
 void lower_aref(Lowering& l, const ir::Op& op, Handler run, bool consumer, bool gives_token) {
   auto* ring = l.make<Ring>();
   if (!ring_of(l, op, *ring)) return;
-  if (consumer && ring->consumer < 0) return l.error(op, "a get that ends in a partition where none begins");
+  if (consumer && ring->consumer < 0) return l.fail(op, "a get that ends in a partition where none begins");
   std::vector<Slot> results = slots_of(l, op.results);
   const size_t buffers = results.size() - (gives_token && !results.empty());
   if ((gives_token && results.empty()) || buffers > ring->strides.size())
-    return l.error(op, "other results than the aref's buffers and a token");
+    return l.fail(op, "other results than the aref's buffers and a token");
   l.emit(run, op, results, {l.slot(op.operand(0)), l.slot(op.operand(op.num_operands() - 1))}, ring);
 }
 
@@ -214,7 +214,7 @@ const Instr* run_token(Task& t, const Instr& in, const TokenUse& u) {
 void lower_token(Lowering& l, const ir::Op& op, bool full, bool waits) {
   const ir::Op* create = origin(op.operand(0));
   if (!create || create->kind != ir::OpKind::kNvwsCreateToken)
-    return l.error(op, "a token whose nvws.create_token cannot be found from here");
+    return l.fail(op, "a token whose nvws.create_token cannot be found from here");
   l.emit<run_token>(op, l.make<TokenUse>(full, waits, create->int_attr("numBuffers", 1)));
 }
 
@@ -264,7 +264,7 @@ void lower_nvws_aref_buffer(Lowering& l, const ir::Op& op) {
 
 void lower_nvws_create_token(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("numBuffers", 1);
-  if (count < 1 || count > 1 << 14) return l.error(op, "a ring of " + std::to_string(count) + " tokens");
+  if (count < 1 || count > 1 << 14) return l.fail(op, "a ring of " + std::to_string(count) + " tokens");
   std::set<std::string> consumers;
   each_user(*op.result(), [&](const ir::Op& user) {
     if (user.kind == ir::OpKind::kNvwsConsumerRelease) consumers.insert(partition_of(user));

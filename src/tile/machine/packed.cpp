@@ -76,7 +76,7 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
   const TileType& to = *l.type_of(op.result());
   const size_t arity = kind == Kind::kFma ? 3 : 2;
   if (!is_known(kind) || op.num_operands() != arity || !num::is_float(to.element))
-    return l.error(op, "packed arithmetic of an unknown kind or with other operands than it takes");
+    return l.fail(op, "packed arithmetic of an unknown kind or with other operands than it takes");
   auto* p = l.make<Packed>(kind);
   bool one_type = true;
   for (const ir::Use& u : op.operand_uses) {
@@ -86,11 +86,11 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
     for (int d = 0; d < to.rank && from.rank == to.rank; ++d) {
       if (from.shape[d] == to.shape[d]) continue;
       if (!side.packed || axis >= 0 || 2 * from.shape[d] != to.shape[d])
-        return l.error(op, "an operand whose shape does not fit the result's");
+        return l.fail(op, "an operand whose shape does not fit the result's");
       axis = d;
     }
     if (from.rank != to.rank || side.packed != (axis >= 0) || (!side.packed && !num::is_float(from.element)))
-      return l.error(op, "an operand whose type or shape does not fit the result's");
+      return l.fail(op, "an operand whose type or shape does not fit the result's");
     if (side.packed) side.width = to.shape[axis], side.inner = axis_of(to, axis).inner;
     one_type &= from.element == to.element;
     p->sides.push_back(side);

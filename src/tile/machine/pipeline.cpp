@@ -87,7 +87,7 @@ void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
   }
   auto held = thread_elements(l, op, pred);
   if (!held) return;
-  if (held->lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32");
+  if (held->lanes > 32) return l.fail(op, "a ballot of more than 32 lanes does not fit an i32");
   l.emit<run_ballot>(op, l.make<ThreadElements>(*std::move(held)));
 }
 
@@ -98,7 +98,7 @@ void lower_clock64(Lowering& l, const ir::Op& op) { l.emit<run_clock>(op); }
 void lower_subtiled_region(Lowering& l, const ir::Op& op) {
   const int64_t tiles = op.int_attr("numTiles", 1);
   const ir::Block* body = op.regions.empty() ? nullptr : op.region(0)->first;
-  if (!body || tiles < 1) return l.error(op, "a subtiled region without tiles or without a body");
+  if (!body || tiles < 1) return l.fail(op, "a subtiled region without tiles or without a body");
   const auto args = body->args;
   const size_t given = op.num_operands();
   // args = per_tile + shared (+ the tile's number), operands = per_tile * tiles + shared.
@@ -138,8 +138,8 @@ void lower_subtiled_region(Lowering& l, const ir::Op& op) {
     }
     return;
   }
-  l.error(op, std::to_string(given) + " operands do not fit " + std::to_string(tiles) +
-                  " tiles whose body has " + std::to_string(args.size()) + " arguments");
+  l.fail(op, std::to_string(given) + " operands do not fit " + std::to_string(tiles) +
+                 " tiles whose body has " + std::to_string(args.size()) + " arguments");
 }
 
 }  // namespace triton_runner::tile

@@ -156,9 +156,9 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   const size_t rank = from.leading.size() + from.shape.size();
   slice.from = &from;
   if (rank > kMaxMemRank)
-    return l.error(op, "a descriptor of more than " + std::to_string(kMaxMemRank) + " dimensions"), false;
+    return l.fail(op, "a descriptor of more than " + std::to_string(kMaxMemRank) + " dimensions"), false;
   const auto& to = op.result()->type->shape;
-  if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
+  if (to.size() > rank) return l.fail(op, "a slice of higher rank than what it is a slice of"), false;
   slice.shape.assign(rank - to.size(), 1);
   slice.shape.insert(slice.shape.end(), to.begin(), to.end());
   if (const ir::Attr* offsets = op.attr("offsets")) {
@@ -167,13 +167,12 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   }
   for (size_t i = 0; i < rank && i < slice.shape.size(); i++) {
     const int64_t whole = i < from.leading.size() ? from.leading[i] : from.shape[i - from.leading.size()];
-    if (slice.shape[i] > whole)
-      return l.error(op, "a slice that is larger than what it is a slice of"), false;
+    if (slice.shape[i] > whole) return l.fail(op, "a slice that is larger than what it is a slice of"), false;
   }
   const size_t given = slice.offsets.empty() ? op.num_operands() - 1 : slice.offsets.size();
   if (given != rank)
-    return l.error(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) +
-                           " offsets"),
+    return l.fail(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) +
+                          " offsets"),
            false;
   return true;
 }
@@ -258,7 +257,7 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   if (view->leading.empty()) {
-    if (view->shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
+    if (view->shape.empty()) return l.fail(op, "indexing a descriptor without dimensions");
     l.emit<run_memdesc_row>(op, view);
     return;
   }
@@ -314,10 +313,9 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
   const MemView* to = mem_view(l, *op.result(), op);
   if (!from || !to) return;
   if (to->splits() < from->splits())
-    return l.error(op,
-                   "each of the cluster's blocks has its own part of the buffer, which is to be read as " +
-                       std::to_string(from->splits() / to->splits()) +
-                       " copies of one: copies that differ are not supported");
+    return l.fail(op, "each of the cluster's blocks has its own part of the buffer, which is to be read as " +
+                          std::to_string(from->splits() / to->splits()) +
+                          " copies of one: copies that differ are not supported");
   const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
   const int64_t bytes = bytes_reached(l, op, *op.result(), *to);
   if (bytes <= from->bytes()) {
@@ -327,7 +325,7 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
   const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
   const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
   if (bytes > whole->bytes())
-    return l.error(
+    return l.fail(
         op, "a buffer of " + std::to_string(whole->bytes()) + " bytes as one of " + std::to_string(bytes));
   l.emit<run_memdesc_reinterpret>(op, {result}, {view, l.slot(allocation)},
                                   l.make<Resize>(from->size, to->size, bytes, whole->bytes()));
@@ -339,7 +337,7 @@ void lower_gather(Lowering& l, const ir::Op& op, bool scatter) {
   if (!view) return;
   const auto* gather = l.make<Gather>(view, static_cast<int>(op.int_attr("axis", 0)), scatter);
   if (!view->leading.empty() || gather->axis < 0 || gather->axis >= static_cast<int>(view->shape.size()))
-    return l.error(op, "gathering along a dimension that the encoding does not cover");
+    return l.fail(op, "gathering along a dimension that the encoding does not cover");
   l.emit<run_local_gather>(op, gather);
 }
 }  // namespace

@@ -41,15 +41,15 @@ void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
   const TileType &values = *l.type_of(op.operand_of("values")),
                  &indices = *l.type_of(op.operand_of("indices"));
   const int axis = static_cast<int>(op.int_attr("axis", 0));
-  if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
+  if (!is_known(kind)) return l.fail(op, "an atomic without a known operation");
   if (!view->leading.empty() || axis < 0 || axis >= static_cast<int>(view->shape.size()))
-    return l.error(op, "updating along a dimension that the encoding does not cover");
+    return l.fail(op, "updating along a dimension that the encoding does not cover");
   if (values.element != view->element || values.shape != indices.shape || !num::is_integer(indices.element) ||
       values.shape.size() != view->shape.size() || l.type_of(op.result())->shape != values.shape)
-    return l.error(op, "values and indices that do not fit the buffer");
+    return l.fail(op, "values and indices that do not fit the buffer");
   for (size_t d = 0; d < view->shape.size(); d++)
     if (static_cast<int>(d) != axis && values.shape[d] > view->shape[d])
-      return l.error(op, "values and indices that are larger than the buffer");
+      return l.fail(op, "values and indices that are larger than the buffer");
   l.emit<run_local_atomic_scatter>(op, l.make<Scatter>(view, axis, kind));
 }
 

@@ -47,7 +47,7 @@ void lower_stochastic(Lowering& l, const ir::Op& op) {
   const ir::Type& type = *op.operand(0)->type;
   const auto format = base::look_up(kFormats, l.type_of(op.result())->element);
   if (!format || l.type_of(op.operand(0))->element != num::Type::kF32 || type.kind != ir::TypeKind::kTensor)
-    return l.error(
+    return l.fail(
         op, "stochastic rounding of other than tensors of f32 to f16, bf16, e4m3 and e5m2 is not supported");
   const auto held = thread_elements(l, op, type);
   if (!held) return;

@@ -41,7 +41,7 @@ class Overlap {
  private:
   static int64_t up(int64_t value, int64_t to) { return to ? (value + to - 1) / to * to : value; }
   void fail(const std::string& message) {
-    if (std::exchange(ok_, false)) l_.error(op_, message);
+    if (std::exchange(ok_, false)) l_.fail(op_, message);
   }
   const MemView* ring(const ir::Value* v) {
     const MemView* view = mem_view(l_, *v, op_);

@@ -251,7 +251,7 @@ machine::Update reduction_of(Lowering& l, const ir::Op& op, const BlockType& blo
   };
   if (const auto operation = base::look_up(kOperations, kind))
     if (const machine::Update update = machine::find_update(*operation, element).global) return update;
-  l.error(op, "TMA has no reduction of this kind for elements of this type");
+  l.fail(op, "TMA has no reduction of this kind for elements of this type");
   return nullptr;
 }
 
@@ -403,19 +403,19 @@ bool block_operand(Lowering& l, const ir::Op& op, bool loads, bool rows, BlockTy
   const ir::Type* tile = loads ? op.result()->type : op.operand_of("src")->type;
   const size_t indices = op.group("indices").size();
   block = block_type(l, *op.operand_of("desc"), tile);
-  if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
-  if (block.im2col) return l.error(op, kOnlyLoaded), false;
+  if (!block.known) return l.fail(op, "descriptors of this element type or rank are not supported"), false;
+  if (block.im2col) return l.fail(op, kOnlyLoaded), false;
   if (!fits(l, op, tile, block, rows))
-    return l.error(op, "the tile " + std::string(tile->text) + " does not fit the descriptor " +
-                           std::string(op.operand_of("desc")->type->text)),
+    return l.fail(op, "the tile " + std::string(tile->text) + " does not fit the descriptor " +
+                          std::string(op.operand_of("desc")->type->text)),
            false;
   if (!rows && indices != block.shape.size())
-    return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
-                           std::to_string(block.shape.size())),
+    return l.fail(op, std::to_string(indices) + " indices for a descriptor of rank " +
+                          std::to_string(block.shape.size())),
            false;
   if (rows && block.shape.size() != 2)
-    return l.error(op, std::string("rows are ") + (loads ? "gathered from descriptors of rank 2 only"
-                                                         : "scattered to descriptors of rank 2 only")),
+    return l.fail(op, std::string("rows are ") + (loads ? "gathered from descriptors of rank 2 only"
+                                                        : "scattered to descriptors of rank 2 only")),
            false;
   if (rows) block.shape[1] = tile->shape.back();
   return true;
@@ -443,8 +443,8 @@ void lower_rows(Lowering& l, const ir::Op& op, bool loads) {
 void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
   const auto rank = op.group("shape").size();
   if (rank < 1 || rank > 5 || op.group("strides").size() != rank)
-    return l.error(op,
-                   "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
+    return l.fail(op,
+                  "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
   const int place = op.operand_of("desc_ptr") ? Lowering::operand_index(op, "desc_ptr") : -1;
   l.emit<run_make_tensor_descriptor>(
       op, l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2, place));

@@ -36,7 +36,7 @@ std::optional<Partition> partition_around(const ir::Op& op) {
 
 std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, const ir::Type& type) {
   auto fail = [&](std::string message) {
-    l.error(op, std::move(message));
+    l.fail(op, std::move(message));
     return std::nullopt;
   };
   if (!type.encoding) return fail(std::string(op.name) + " needs the layout of its tensors (TTGIR)");

@@ -90,8 +90,8 @@ class Apart {
     if (op.kind == ir::OpKind::kIf && from_threads) return visit_branch(op);
     if (op.kind == ir::OpKind::kStore && (from_threads || inside)) return visit_store(op, inside);
     if (from_threads)
-      return l_.error(op, std::string(op.name) +
-                              " of a value that differs between the threads of a program is not supported");
+      return l_.fail(op, std::string(op.name) +
+                             " of a value that differs between the threads of a program is not supported");
     if (inside && is_by_thread_zero(op))
       return replace(op, [](Apart& a, const ir::Op& o) {
         const Label end = a.l_.new_label();
@@ -100,7 +100,7 @@ class Apart {
         a.l_.bind(end);
       });
     if (inside && !may_be_inside(op))
-      return l_.error(op, std::string(op.name) + " in a branch that only some threads take is not supported");
+      return l_.fail(op, std::string(op.name) + " in a branch that only some threads take is not supported");
     for (const ir::Region* region : op.regions) find(*region, inside);
   }
 
@@ -140,7 +140,7 @@ class Apart {
 
   void visit_branch(const ir::Op& op) {
     if (!op.results.empty())
-      return l_.error(op, "values of a branch that only some threads take are not supported");
+      return l_.fail(op, "values of a branch that only some threads take are not supported");
     replace(op, [](Apart& a, const ir::Op& o) { a.branch(o); });
     for (const ir::Region* region : op.regions) find(*region, true);
   }
@@ -195,7 +195,7 @@ class Apart {
     if (!held) return;
     const int64_t threads = held->lanes * held->warps;
     if (held->blocks != 1 || threads != l_.type_of(active_)->n)
-      return l_.error(op, "a store by some threads of a cluster that is one program is not supported");
+      return l_.fail(op, "a store by some threads of a cluster that is one program is not supported");
     auto* owner = l_.make<std::vector<int32_t>>();
     owner->assign(static_cast<size_t>(ptr.type->num_elements()), static_cast<int32_t>(threads));
     for (size_t i = 0; i < held->element.size(); ++i) {
@@ -238,7 +238,7 @@ void find_threads_apart(Lowering& lowering, const ir::Region& region) {
 
 void lower_thread_id(Lowering& l, const ir::Op& op) {
   if (l.lanes() == 0)
-    return l.error(op, "the numbers of threads in a function that is called are not supported");
+    return l.fail(op, "the numbers of threads in a function that is called are not supported");
   if (op.int_attr("dimension", 0) != 0) return void(l.emit(run_zero, op));  // blocks of threads are rows
   l.emit<run_thread_id>(op, l.make<int64_t>(first_warp(l.code(), op) * l.code().warp_size));
 }
@@ -247,7 +247,7 @@ void lower_thread_id(Lowering& l, const ir::Op& op) {
 void lower_warp_id(Lowering& l, const ir::Op& op) {
   if (l.lanes() == 0) {
     if (warps_around(l.code(), op) == 1) return void(l.emit(run_zero, op));
-    return l.error(op, "the numbers of warps in a function that is called are not supported");
+    return l.fail(op, "the numbers of warps in a function that is called are not supported");
   }
   l.emit<run_warp_numbers>(op, l.make<WarpNumbers>(0, static_cast<int32_t>(l.code().warp_size)));
 }

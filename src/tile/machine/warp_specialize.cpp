@@ -74,7 +74,7 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
   std::vector<Slot> args;
   for (ir::Region* region : regions) {
     if (!region->first || region->first->args.size() != captures.size())
-      return l.error(
+      return l.fail(
           op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
     for (ir::Value& arg : region->first->args) args.push_back(l.slot(&arg));
     const size_t i = partitions->entries.size();

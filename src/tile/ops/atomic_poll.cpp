@@ -84,7 +84,7 @@ void lower_atomic_store(Lowering& l, const ir::Op& op) {
 void lower_atomic_poll(Lowering& l, const ir::Op& op) {
   const TileType& expected = *l.type_of(op.operand_of("expected"));
   if (expected.size == 0 || l.type_of(op.operand_of("ptr"))->shape != expected.shape)
-    return l.error(op, "pointers and expected values that do not match");
+    return l.fail(op, "pointers and expected values that do not match");
   const Slot seen = l.new_slot(l.tile_type(num::Type::kI1, {expected.n})), begin = l.new_slot(l.i64_type());
   l.emit<run_poll_begin>(op, {seen, begin}, {});
   std::vector<Slot> operands{l.slot(op.operand_of("ptr")), l.slot(op.operand_of("expected")), seen, begin};

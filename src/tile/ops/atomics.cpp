@@ -171,7 +171,7 @@ void emit_atomic_cas(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot
 
 void lower_atomic_rmw(Lowering& l, const ir::Op& op) {
   const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
-  if (!is_known(kind)) return l.error(op, "this kind of tt.atomic_rmw is unknown");
+  if (!is_known(kind)) return l.fail(op, "this kind of tt.atomic_rmw is unknown");
   emit_atomic_rmw(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)),
                   optional_slot(l, op.operand_of("mask")), kind);
 }

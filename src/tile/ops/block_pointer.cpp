@@ -73,7 +73,7 @@ Expanded expand(Lowering& l, const ir::Op& op, Slot block, const TileType* tile)
 
 void lower_make_tensor_ptr(Lowering& l, const ir::Op& op) {
   auto rank = static_cast<int64_t>(op.group("shape").size());
-  if (rank > kLazyRank) return l.error(op, "block pointers have at most 5 dimensions");
+  if (rank > kLazyRank) return l.fail(op, "block pointers have at most 5 dimensions");
   l.emit<run_make>(op, l.make<int64_t>(rank));
 }
 
@@ -85,7 +85,7 @@ void lower_block_load(Lowering& l, const ir::Op& op) {
   Expanded e = expand(l, op, l.slot(op.operand(0)), tile);
   std::optional<Slot> other;
   if (op.int_attr("padding", 0) == 2) {  // PAD_NAN
-    if (!num::is_float(tile->element)) return l.error(op, "integers cannot be padded with NaN");
+    if (!num::is_float(tile->element)) return l.fail(op, "integers cannot be padded with NaN");
     other = l.constant(static_cast<int64_t>(num::from_double(__builtin_nan(""), tile->element)), tile);
   }
   emit_load(l, op, result, e.pointers, e.mask, other);

@@ -163,7 +163,7 @@ bool lazy_cmpi(Task& t, const Instr& in) {
 
 void lower_cmpi(Lowering& l, const ir::Op& op) {
   const auto predicate = op.enum_attr<ir::CmpI>("predicate");
-  if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");
+  if (!is_known(predicate)) return l.fail(op, "the predicate of this comparison is unknown");
   const auto number = static_cast<int64_t>(predicate);
   lower_lazy(l, op, *num::elementwise_cmpi[number], lazily<lazy_cmpi>, number);
 }
@@ -176,7 +176,7 @@ std::optional<int64_t> fold_cmpi(Folder& f, const ir::Op& op) {
 
 void lower_cmpf(Lowering& l, const ir::Op& op) {
   const auto predicate = op.enum_attr<ir::CmpF>("predicate");
-  if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");
+  if (!is_known(predicate)) return l.fail(op, "the predicate of this comparison is unknown");
   lower_elementwise(l, op, *num::elementwise_cmpf[static_cast<size_t>(predicate)]);
 }
 

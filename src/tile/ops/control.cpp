@@ -153,7 +153,7 @@ void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& 
 void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {
   static const char kTrue = 1;
   if (type_of(condition)->is_tensor)
-    return error(op, "control flow that differs between elements cannot stand in this region");
+    return fail(op, "control flow that differs between elements cannot stand in this region");
   emit_branch(run_jump_if, target, op, {}, {condition}, when ? &kTrue : nullptr);
 }
 
@@ -284,8 +284,7 @@ void lower_index_switch(Lowering& l, const ir::Op& op) {
   auto results = slots_of(l, op.results);
   const ir::Attr* cases = op.attr("cases");
   size_t n = op.regions.size() - 1;  // region 0 is the default
-  if (!cases || cases->raw.size() != n)
-    return l.error(op, "the cases of the switch do not match its regions");
+  if (!cases || cases->raw.size() != n) return l.fail(op, "the cases of the switch do not match its regions");
   Label end = l.new_label();
   const std::vector<Label> labels =
       jump_to_cases(l, op, n, [&](size_t i) { return static_cast<int64_t>(cases->raw[i]); });
@@ -327,7 +326,7 @@ void lower_switch(Lowering& l, const ir::Op& op) {
   size_t n = op.successors.size() - 1;
   const ir::Attr* segments = op.attr("case_operand_segments");
   if (n && (!cases || !segments || segments->raw.size() != n))
-    return l.error(op, "the cases of the switch do not match its blocks");
+    return l.fail(op, "the cases of the switch do not match its blocks");
   const std::vector<Label> labels = jump_to_cases(l, op, n, [&](size_t i) {
     return num::sign_extend(cases->raw[cases->splat ? 0 : i], l.type_of(op.operand(0))->element);
   });
@@ -345,7 +344,7 @@ void lower_call(Lowering& l, const ir::Op& op) {
   const ir::Attr* callee = op.attr("callee");
   const ir::Op* func = callee ? l.code().module->find_function(callee->string) : nullptr;
   if (!func || func->regions.empty() || !func->region(0)->first)
-    return l.error(op, "the called function is not in this module");
+    return l.fail(op, "the called function is not in this module");
   l.inline_call(op, *func);
 }
 

@@ -362,11 +362,11 @@ static std::optional<TensorProduct> product_of_layouts(Lowering& l, const ir::Op
 void lower_dot(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(op.operand(0)), &b = *l.type_of(op.operand(1)), &c = *l.type_of(op.result());
   if (a.rank < 2 || a.rank > 3 || b.rank != a.rank || c.rank != a.rank)
-    return l.error(op, "tt.dot takes matrices (rank 2, or 3 with a batch dimension)");
+    return l.fail(op, "tt.dot takes matrices (rank 2, or 3 with a batch dimension)");
   if (!dot_types_ok(a.element, b.element, c.element))
-    return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " +
-                           std::string(num::type_name(b.element)) + " into " +
-                           std::string(num::type_name(c.element)) + " is not supported");
+    return l.fail(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " +
+                          std::string(num::type_name(b.element)) + " into " +
+                          std::string(num::type_name(c.element)) + " is not supported");
   const ir::InputPrecision precision = input_precision(op);
   if (is_split(precision) && a.element == num::Type::kF32 && b.element == num::Type::kF32 &&
       c.element == num::Type::kF32)
@@ -485,7 +485,7 @@ std::optional<num::Type> scaled_element(const ir::Attr* a) {
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(op.operand(0)), &b = *l.type_of(op.operand(1)), &c = *l.type_of(op.result());
   if ((c.rank != 2 && c.rank != 3) || a.rank != c.rank || b.rank != c.rank)
-    return l.error(op, "tt.dot_scaled takes matrices, or batches of them");
+    return l.fail(op, "tt.dot_scaled takes matrices, or batches of them");
   auto* d = l.make<ScaledData>();
   const int row = c.rank - 2;
   d->batches = row ? c.shape[0] : 1;
@@ -512,7 +512,7 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   if (!side(d->a, a, "a_elem_type", "lhs_k_pack", "a_scale", false) ||
       !side(d->b, b, "b_elem_type", "rhs_k_pack", "b_scale", true) || d->a.k != d->b.k ||
       !dot_types_ok(num::Type::kF32, num::Type::kF32, c.element))
-    return l.error(op, "these operands of tt.dot_scaled are not supported");
+    return l.fail(op, "these operands of tt.dot_scaled are not supported");
   l.emit<run_dot_scaled>(op, d);
 }
 

@@ -199,11 +199,11 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
   const TileType* in = l.type_of(op.operand(op.num_operands() - 1));
   const TileType* out = l.type_of(op.result());
   if (in->size == 0 || out->size == 0)
-    return l.error(
+    return l.fail(
         op, "'" + std::string(op.name) + "' does not work on " + std::string(op.operand(0)->type->text));
   num::Kernel kernel = f.kernel(in->element, out->element);
   if (!kernel)
-    return l.error(
+    return l.fail(
         op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
                 (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
   size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra));

@@ -62,7 +62,7 @@ void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
   }
   if (const num::ScalarFunction* f = num::find_scalar_function(name); f && f->arity == types.size()) {
     if (!same_shapes || !f->accepts(types, to.element))
-      return l.error(op, "the external function '" + name + "' does not take these types");
+      return l.fail(op, "the external function '" + name + "' does not take these types");
     l.emit(run_scalar_function, op, f);
     return;
   }
@@ -75,28 +75,28 @@ void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
       notes.push_back("the engine has '" + n + "'");
     notes.push_back(
         "run the kernel from its ptx or cubin on a GPU, or write the function with tl and math ops");
-    return l.error(op, "the external function '" + name + "' is not known to the tile engine",
-                   std::move(notes));
+    return l.fail(op, "the external function '" + name + "' is not known to the tile engine",
+                  std::move(notes));
   }
   if (f->id != num::Functor::ldexp) return lower_elementwise(l, op, *f);
   // The only one with operands of two types.
   const num::Kernel kernel = types[1] == num::Type::kI32 ? f->kernel(types[0], to.element) : num::Kernel{};
   if (!kernel || !same_shapes)
-    return l.error(op, "the external function '" + name + "' does not take these types");
+    return l.fail(op, "the external function '" + name + "' does not take these types");
   l.emit(run_elementwise, op, l.make<ElementwiseData>(kernel));
 }
 
 void lower_fpowi(Lowering& l, const ir::Op& op) {
   const TileType &base = *l.type_of(op.operand(0)), &exponent = *l.type_of(op.operand(1));
   if (!num::is_float(base.element) || !num::is_integer(exponent.element) || base.shape != exponent.shape)
-    return l.error(op, "a float and an integer of the same shape are expected");
+    return l.fail(op, "a float and an integer of the same shape are expected");
   l.emit(run_fpowi, op);
 }
 
 void lower_ipowi(Lowering& l, const ir::Op& op) {
   const TileType &base = *l.type_of(op.operand(0)), &exponent = *l.type_of(op.operand(1));
   if (!num::is_integer(base.element) || base.element != exponent.element || base.shape != exponent.shape)
-    return l.error(op, "two integers of the same type and shape are expected");
+    return l.fail(op, "two integers of the same type and shape are expected");
   l.emit(run_ipowi, op);
 }
 

@@ -40,7 +40,7 @@ bool unpacking(Lowering& l, const ir::Op& op, num::Type to, Unpack& u) {
   const TileType &from = *l.type(op.operand(0)->type), &result = *l.type(op.result()->type);
   const int64_t axis = op.int_attr("axis", from.rank - 1);
   if (from.size != 1 || axis < 0 || axis >= from.rank || result.n != 2 * from.n)
-    return l.error(op, "pairs of four-bit floats that do not fill the result"), false;
+    return l.fail(op, "pairs of four-bit floats that do not fill the result"), false;
   u = {to, axis_of(from, axis)};
   return true;
 }
@@ -80,7 +80,7 @@ void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
   if (packed && !unpacking(l, op, num::Type::kF32, u->pairs)) return;
   if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) ||
       !num::is_float(u->scale) || !num::is_float(u->to))
-    return l.error(op, "a scaled upcast of these types is not supported");
+    return l.fail(op, "a scaled upcast of these types is not supported");
   l.emit<run_scaled_upcast>(op, u);
 }
 
@@ -128,7 +128,7 @@ void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
     fits = to.shape[d] * (packed && d == axis ? 2 : 1) == from.shape[d] &&
            (d == axis ? from.shape[d] % scale.shape[d] == 0 : from.shape[d] == scale.shape[d]);
   }
-  if (!fits) return l.error(op, "a scaled downcast of these types and shapes is not supported");
+  if (!fits) return l.fail(op, "a scaled downcast of these types and shapes is not supported");
   const Axis a = axis_of(from, axis);
   auto* d = l.make<Downcast>(packed, from.element, packed ? num::Type::kF4E2M1FN : to.element,
                              a.length / scale.shape[axis], a.inner, a.length);
@@ -142,7 +142,7 @@ void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
   auto* u = l.make<Unpack>();
   const num::Type to = l.type(op.result()->type)->element;
   if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32)
-    return l.error(op, "four-bit floats become f16, bf16 or f32");
+    return l.fail(op, "four-bit floats become f16, bf16 or f32");
   if (unpacking(l, op, to, *u)) l.emit<run_fp4_to_fp>(op, u);
 }
 
@@ -167,7 +167,7 @@ void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
   }
   fits = fits && axis >= 0 && u->packed == (packed_axis >= 0) &&
          (u->packed ? from.size == 1 : num::is_float(u->from));
-  if (!fits) return l.error(op, "an upcast of these types and shapes is not supported");
+  if (!fits) return l.fail(op, "an upcast of these types and shapes is not supported");
   u->group = 32;
   u->inner = axis_of(to, axis).inner;
   if (u->packed) u->pairs = {num::Type::kF32, axis_of(from, packed_axis)};

@@ -432,7 +432,7 @@ void lower_select(Lowering& l, const ir::Op& op) {
     lower_lazy(l, op, num::elementwise_select, lazily<lazy_select>);
     return;
   }
-  if (l.type_of(op.operand(0))->is_tensor) return l.error(op, "select between objects needs one condition");
+  if (l.type_of(op.operand(0))->is_tensor) return l.fail(op, "select between objects needs one condition");
   l.emit(lazily<lazy_select>, op);  // tokens, memdescs, descriptors
 }
 void shadow_select(ShadowRule& r) {
@@ -466,7 +466,7 @@ Slot buffer_pointers(Lowering& l, const ir::Op& op) {
 
 void lower_addptr(Lowering& l, const ir::Op& op) {
   Slot ptr = l.slot(op.operand(0));
-  if (l.type_of(ptr)->pointee == 0) return l.error(op, "the pointers do not say what they point to");
+  if (l.type_of(ptr)->pointee == 0) return l.fail(op, "the pointers do not say what they point to");
   emit_addptr(l, op, l.slot(op.result()), ptr, l.slot(op.operand(1)), l.type_of(ptr)->pointee);
 }
 

@@ -62,7 +62,7 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   const ir::Region& region = *op.region(0);
   const TileType& ty = *l.type_of(op.operand(0));
   if (d->pack < 1 || ty.n % d->pack || static_cast<int64_t>(region.first->args.size()) != d->count * d->pack)
-    return l.error(op, "the region's arguments do not match the operands");
+    return l.fail(op, "the region's arguments do not match the operands");
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
   bool scalar = d->pack != 1 || needs_scalars(region);
   Places* places = nullptr;

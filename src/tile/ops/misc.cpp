@@ -32,7 +32,7 @@ void run_bitcast(Task& t, const Instr& in) {
 void lower_bits(Lowering& l, const ir::Op& op) {
   const TileType &from = *l.type_of(op.operand(0)), &to = *l.type_of(op.result());
   if (from.size == 0 || from.size != to.size)
-    return l.error(op, "'" + std::string(op.name) + "' needs types of the same size");
+    return l.fail(op, "'" + std::string(op.name) + "' needs types of the same size");
   l.emit<run_bitcast>(op);
 }
 
@@ -53,17 +53,17 @@ void lower_ptr_to_int(Lowering& l, const ir::Op& op) { lower_bits(l, op); }
 // Another name of the type of the same bits: one value to one that looks the same in memory.
 void lower_unrealized_cast(Lowering& l, const ir::Op& op) {
   if (op.num_operands() != 1 || op.results.size() != 1)
-    return l.error(op, "a cast of " + std::to_string(op.num_operands()) + " values to " +
-                           std::to_string(op.results.size()) +
-                           " is not supported: it stands for what a later pass does");
+    return l.fail(op, "a cast of " + std::to_string(op.num_operands()) + " values to " +
+                          std::to_string(op.results.size()) +
+                          " is not supported: it stands for what a later pass does");
   const Slot from = l.slot(op.operand(0));
   if (op.operand(0)->type == op.result()->type) return l.alias(op.result(), from);
   const TileType &a = *l.type_of(from), &b = *l.type_of(op.result());
   if (a.size == 0 || a.size != b.size || a.shape != b.shape ||
       num::is_float(a.element) != num::is_float(b.element))
-    return l.error(op, "a cast from " + std::string(op.operand(0)->type->text) + " to " +
-                           std::string(op.result()->type->text) +
-                           ", which are not the same in memory, is not supported");
+    return l.fail(op, "a cast from " + std::string(op.operand(0)->type->text) + " to " +
+                          std::string(op.result()->type->text) +
+                          ", which are not the same in memory, is not supported");
   lower_bits(l, op);
 }
 
@@ -72,7 +72,7 @@ void lower_fp_to_fp(Lowering& l, const ir::Op& op) {
   const ir::Attr* rounding = op.attr("rounding");
   bool toward_zero = rounding && rounding->string == "rtz";
   if (rounding && !toward_zero && rounding->string != "rtne")
-    return l.error(op, "rounding '" + std::string(rounding->string) + "' is not supported: rtne and rtz are");
+    return l.fail(op, "rounding '" + std::string(rounding->string) + "' is not supported: rtne and rtz are");
   lower_elementwise(l, op, toward_zero ? num::elementwise_fp_to_fp_rtz : num::elementwise_fp_to_fp_rtne);
 }
 
@@ -82,7 +82,7 @@ void lower_truncf(Lowering& l, const ir::Op& op) {
   const auto rounding =
       op.attr("roundingmode") ? op.enum_attr<ir::ArithRounding>("roundingmode") : kToNearestEven;
   if (rounding != kToNearestEven && rounding != kTowardZero)
-    return l.error(op, "this rounding mode is not supported: to_nearest_even and toward_zero are");
+    return l.fail(op, "this rounding mode is not supported: to_nearest_even and toward_zero are");
   lower_elementwise(l, op, rounding == kTowardZero ? num::elementwise_fp_to_fp_rtz : num::elementwise_truncf);
 }
 
@@ -115,7 +115,7 @@ void run_wide(Task& t, const Instr& in, const WideData& d) {
 void lower_wide(Lowering& l, const ir::Op& op, const num::Elementwise& low, const num::Elementwise& high) {
   num::Type type = l.type_of(op.operand(0))->element;
   auto* d = l.make<WideData>(low.kernel(type, type), high.kernel(type, type));
-  if (!d->low || !d->high) return l.error(op, "'" + std::string(op.name) + "' does not work on this type");
+  if (!d->low || !d->high) return l.fail(op, "'" + std::string(op.name) + "' does not work on this type");
   l.emit<run_wide>(op, d);
 }
 
@@ -136,7 +136,7 @@ void lower_carrying(Lowering& l, const ir::Op& op, const num::Elementwise& f, bo
   auto* combine = l.make<ElementwiseData>(f.kernel(type, type));
   auto* below = l.make<ElementwiseData>(num::elementwise_cmpi_ult.kernel(type, num::Type::kI1));
   if (!combine->kernel || !below->kernel)
-    return l.error(op, "'" + std::string(op.name) + "' does not work on this type");
+    return l.fail(op, "'" + std::string(op.name) + "' does not work on this type");
   l.emit(run_elementwise, op, {sum}, {a, b}, combine);
   // A sum that wrapped is below either operand.
   l.emit(run_elementwise, op, {l.slot(op.result(1))}, {borrow ? a : sum, borrow ? b : a}, below);

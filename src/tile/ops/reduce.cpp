@@ -270,7 +270,7 @@ bool prepare(Lowering& l, const ir::Op& op, ReduceData* d) {
   int64_t axis = op.int_attr("axis", 0);
   const TileType& first = *l.type_of(op.operand(0));
   if (axis < 0 || axis >= first.rank)
-    return l.error(op, "axis " + std::to_string(axis) + " is not a dimension of the operand"), false;
+    return l.fail(op, "axis " + std::to_string(axis) + " is not a dimension of the operand"), false;
   d->axis = axis_of(first, axis);
   d->count = op.num_operands();
   d->reverse = op.int_attr("reverse", 0) != 0;

@@ -219,7 +219,7 @@ void lower_constant(Lowering& l, const ir::Op& op) {
   Slot s = l.slot(op.result());
   const TileType& ty = *l.type_of(s);
   if (!value || ty.size == 0)
-    return l.error(op, "a constant of type " + std::string(op.result()->type->text) + " is not supported");
+    return l.fail(op, "a constant of type " + std::string(op.result()->type->text) + " is not supported");
   auto bits_of = [&](uint64_t raw) {
     if (num::is_integer(ty.element))
       return ty.element == num::Type::kI1 ? static_cast<int64_t>(raw & 1) : num::sign_extend(raw, ty.element);
@@ -244,7 +244,7 @@ void lower_constant(Lowering& l, const ir::Op& op) {
     default:
       break;
   }
-  l.error(op, "the constant's value is not understood");
+  l.fail(op, "the constant's value is not understood");
 }
 
 // An instruction and no constant: checks see where an undefined value comes from.
@@ -256,7 +256,7 @@ std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
 
 void lower_poison(Lowering& l, const ir::Op& op) {
   if (op.result()->type->kind == ir::TypeKind::kToken) return;  // tokens order copies, and have no value
-  if (l.type_of(op.result())->size == 0) return l.error(op, "poison of this type is not supported");
+  if (l.type_of(op.result())->size == 0) return l.fail(op, "poison of this type is not supported");
   l.emit(run_zero, op);
 }
 void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
@@ -266,7 +266,7 @@ void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
 // The compiler brings that of a buffer to where the buffer was made.
 void lower_require_layout(Lowering& l, const ir::Op& op) {
   if (op.operand(0)->type->kind == ir::TypeKind::kMemDesc)
-    return l.error(op, "the layout of this buffer is not settled yet", {"the kernel runs from TTGIR on"});
+    return l.fail(op, "the layout of this buffer is not settled yet", {"the kernel runs from TTGIR on"});
   lower_same(l, op);
 }
 

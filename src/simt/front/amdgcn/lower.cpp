@@ -175,7 +175,7 @@ AmdLowering::AmdLowering(Code& to, std::shared_ptr<const amdgcn::Module> module,
   code.listing = amdgcn_listing(module_);
 }
 
-bool AmdLowering::error(std::string message, std::vector<std::string> notes) {
+bool AmdLowering::fail(std::string message, std::vector<std::string> notes) {
   sink_.add(module_->diagnostic(in_ ? in_->offset : 0, std::move(message), std::move(notes)));
   return false;
 }
@@ -281,8 +281,8 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   bool done = false, is_known = true;
   const bool keeps_finite = saturates && may_overflow(in.row->opcode, &is_known);
   if (keeps_finite && !is_known)
-    return error("'" + std::string(in.spelling) + "' is not executed where FP16_OVFL is set",
-                 {"level 'ttgir' executes the IR that this was compiled from"});
+    return fail("'" + std::string(in.spelling) + "' is not executed where FP16_OVFL is set",
+                {"level 'ttgir' executes the IR that this was compiled from"});
   if (rule.how == How::kLower) {
     done = rule.lower(*this);
   } else {
@@ -305,8 +305,8 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
         give_mask(amdgcn::Operand{.kind = amdgcn::OperandKind::kScalar, .index = amdgcn::kExecLo}, d);
     } else if (run) {
       if (in.has("clamp") && in.row->slots.back().kind != 'F' && !(run = clamped_handler(in)))
-        return error("'" + std::string(in.spelling) + "' with clamp is not executed",
-                     {"level 'ttgir' executes the IR that this was compiled from"});
+        return fail("'" + std::string(in.spelling) + "' with clamp is not executed",
+                    {"level 'ttgir' executes the IR that this was compiled from"});
       o.d = result();
       done = emit(run, o);
       if (keeps_finite) keep_finite(o.d, o.a, o.b, o.c, in.row->slots.back().bits / 8);
@@ -321,8 +321,8 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
       exec_changed();
   }
   if (!done && sink_.list().size() == faults)
-    error("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
-          {"level 'ttgir' executes the IR that this was compiled from"});
+    fail("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
+         {"level 'ttgir' executes the IR that this was compiled from"});
   return sink_.list().size() == faults;
 }
 
@@ -416,8 +416,8 @@ bool AmdLowering::lower_kernel() {
   if (sink_.has_errors()) return false;
   in_ = nullptr;
   if (code.register_bytes > kMaxRegisterBytes)
-    return error("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
-                 " MiB: more than the engine holds");
+    return fail("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
+                " MiB: more than the engine holds");
   resolve_jumps();
   return true;
 }

@@ -37,7 +37,7 @@ class AmdLowering final : public Emitter {
   std::string_view name() const { return in_->row->name; }
   const amdgcn::Operand* slot(size_t k) const { return matched_[k]; }
   const amdgcn::Operand& operand(size_t k) const { return in_->operands[k]; }  // of a row that takes any
-  bool error(std::string message, std::vector<std::string> notes = {});
+  bool fail(std::string message, std::vector<std::string> notes = {});
 
   // --- operands as places in the register file -----------------------------------------------------------------
   // The k-th operand with its -, | |, selections and as wide as its slot says: 2, 4 or 8 bytes.

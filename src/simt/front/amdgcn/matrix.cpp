@@ -492,7 +492,7 @@ bool lower_mfma(AmdLowering& l) {
   if (name.ends_with("_f8f6f4")) return lower_f8f6f4(l, name.substr(4), scaled);
   for (const std::string_view word : {"cbsz", "abid", "blgp"})
     if (l.in().number(word) != 0)
-      return l.error("'" + std::string(word) + "' of a matrix product is not executed");
+      return l.fail("'" + std::string(word) + "' of a matrix product is not executed");
   const std::string_view to = name.substr(0, 3);
   name.remove_prefix(4);
   if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;
@@ -507,8 +507,7 @@ bool lower_mfma(AmdLowering& l) {
 }
 
 bool lower_wmma(AmdLowering& l) {
-  if (l.code.width != 32)
-    return l.error("matrix products of wavefronts of 64 lanes are not executed on RDNA");
+  if (l.code.width != 32) return l.fail("matrix products of wavefronts of 64 lanes are not executed on RDNA");
   Product p;
   std::string_view name = l.name().substr(std::string_view("v_wmma_").size());
   const std::string_view to = name.substr(0, name.find('_'));
@@ -520,12 +519,12 @@ bool lower_wmma(AmdLowering& l) {
   if (to == "f16") p.d = Type::kF16;
   if (to == "bf16") p.d = Type::kBF16;
   if (p.d != Type::kF32 && !p.repeats)
-    return l.error("a product whose sums are halves is not executed on this target yet");
+    return l.fail("a product whose sums are halves is not executed on this target yet");
   // neg_lo of integers says that an operand is signed.
   if (p.sum == Product::kIntegers)
     for (size_t side = 0; side < 2; ++side) p.is_signed[side] = l.in().number_at("neg_lo", side, 0) != 0;
   else if (l.in().has("neg_lo") || l.in().has("neg_hi"))
-    return l.error("a product with a negated operand is not executed");
+    return l.fail("a product with a negated operand is not executed");
   return lower_product(l, std::move(p));
 }
 

@@ -89,8 +89,8 @@ uint64_t AmdLowering::symbol(const Operand& o) {
     return o.text.find("@lo") != std::string_view::npos ? address & 0xffffffff : address >> 32;
   }
   if (found == kernel.labels.end()) {
-    error("'" + std::string(name) + "' is neither a function of this text nor numbers in memory",
-          {"level 'ttgir' executes the IR that this was compiled from"});
+    fail("'" + std::string(name) + "' is neither a function of this text nor numbers in memory",
+         {"level 'ttgir' executes the IR that this was compiled from"});
     return 0;
   }
   return o.text.find("@lo") != std::string_view::npos ? found->second : 0;
@@ -168,8 +168,7 @@ uint32_t AmdLowering::from_other_lanes(uint32_t place) {
     known = true;
   }
   if (!known) {
-    error("the engine does not execute '" + std::string(in_->spelling) +
-          "' with this exchange between lanes");
+    fail("the engine does not execute '" + std::string(in_->spelling) + "' with this exchange between lanes");
     return place;
   }
   plan.rows = static_cast<uint32_t>(in_->number("row_mask", 15));

@@ -225,7 +225,7 @@ bool lower_scalar_mulk(AmdLowering& l) {
 bool lower_jump(AmdLowering& l) {
   const std::string_view label = l.operand(0).text, what = l.name();
   if (!l.kernel.labels.contains(label))
-    return l.error("there is no label '" + std::string(label) + "' in this kernel");
+    return l.fail("there is no label '" + std::string(label) + "' in this kernel");
   if (what == "s_branch") return l.jump_to(label), true;
   const bool wants_bit = what.ends_with("nz") || what.ends_with("1");
   uint32_t condition = l.scratch(1);
@@ -296,8 +296,8 @@ bool lower_set_mode(AmdLowering& l) {
                                                    l.operand(0).text == "hwreg(HW_REG_WAVE_MODE, 23, 1)");
   for (size_t at = 0; always && at < l.kernel.body.size(); ++at) always = !jumps(l.kernel.body[at], at);
   if (always) return l.saturates = to.integer & 1, true;
-  return l.error("changing the mode of floats is not executed",
-                 {"level 'ttgir' executes the IR that this was compiled from"});
+  return l.fail("changing the mode of floats is not executed",
+                {"level 'ttgir' executes the IR that this was compiled from"});
 }
 bool lower_clock(AmdLowering& l) {
   l.emit(

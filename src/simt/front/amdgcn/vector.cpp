@@ -380,7 +380,7 @@ bool lower_from_bytes(AmdLowering& l) {
                 {.d = l.register_at(d, 0), .a = a, .e = plan.pair ? l.register_at(d, 1) : kNoRegister}, plan);
 }
 bool lower_to_bytes(AmdLowering& l) {
-  if (l.name().starts_with("v_cvt_sr_")) return l.error("stochastic rounding to fp8 is not executed");
+  if (l.name().starts_with("v_cvt_sr_")) return l.fail("stochastic rounding to fp8 is not executed");
   const Bytes plan{byte_type(l, l.name().find("bf8") != std::string_view::npos),
                    l.in().number_at("op_sel", 2, 0) || l.slot(0)->half > 0 ? 2u : 0u, true, l.saturates};
   const uint32_t a = l.source(1), b = l.source(2);

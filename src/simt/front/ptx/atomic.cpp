@@ -50,32 +50,32 @@ bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
   const bool has_result = in.opcode == ptx::Opcode::kAtom;
   const Mod type = in.type(0), operation = operation_of(in);
   const size_t at = has_result ? 1 : 0;
-  if (in.operands.size() < at + 2) return l.error(in, "needs an address and a value");
+  if (in.operands.size() < at + 2) return l.fail(in, "needs an address and a value");
   AtomicPlan plan;
   plan.where = in.has(Mod::kGlobal) ? Space::kGlobal : is_in_shared(in) ? Space::kShared : Space::kGeneric;
   plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
   const bool wide = type == Mod::kB128;
   plan.updates = find_update(operation, type);
   if (wide ? operation != Mod::kExch && operation != Mod::kCas : !plan.updates.global)
-    return l.error(
+    return l.fail(
         in, "." + std::string(ptx::text(operation)) + " does not exist for ." + std::string(ptx::text(type)));
   if (!address_place(l, in.operands[at], &plan.address)) return false;
   const ptx::Operand& value = in.operands[at + 1];
   const auto values = parts_of(value);
   plan.n = static_cast<uint32_t>(values.size());
   if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
-    return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
+    return l.fail(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
   for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(values[e], type);
   std::fill_n(plan.results, 8, kNoRegister);
   if (has_result) {
     const ptx::Operand& result = in.operands[0];
     const auto results = parts_of(result);
     if (result.kind == OperandKind::kVector && results.size() != plan.n)
-      return l.error(result.offset, "as many results as values are needed");
+      return l.fail(result.offset, "as many results as values are needed");
     for (size_t e = 0; e < results.size(); e++) plan.results[e] = l.reg(results[e]);
   }
   if (operation == Mod::kCas) {
-    if (in.operands.size() < at + 3) return l.error(in, ".cas needs a value to compare with and a new one");
+    if (in.operands.size() < at + 3) return l.fail(in, ".cas needs a value to compare with and a new one");
     plan.other = l.place(in.operands[at + 2], type);
   }
   return l.emit(atomic_handler(wide), {}, plan);

@@ -13,12 +13,12 @@ bool lower_bar(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kCluster))
     return l.emit(in.has(Mod::kArrive) ? handler<cluster_arrive> : handler<cluster_wait>, {});
   if (in.has(Mod::kWarp)) {
-    if (in.operands.size() != 1) return l.error(in, "bar.warp.sync takes a mask of its threads");
+    if (in.operands.size() != 1) return l.fail(in, "bar.warp.sync takes a mask of its threads");
     return l.emit<warp_sync>({.a = operand(0)});
   }
   if (in.has(Mod::kRed)) {
     // d, a {, b}, {!}c
-    if (in.operands.size() < 3) return l.error(in, "barrier.red takes a result, a barrier and a predicate");
+    if (in.operands.size() < 3) return l.fail(in, "barrier.red takes a result, a barrier and a predicate");
     const ptx::Operand& c = in.operands.back();
     const uint32_t d = l.reg(in.operands[0]), a = operand(1);
     const uint32_t b = in.operands.size() > 3 ? operand(2) : kNoRegister;
@@ -26,10 +26,10 @@ bool lower_bar(Lowering& l, const ptx::Instruction& in) {
     const int64_t vote = in.has(Mod::kPopc) ? kCount : in.has(Mod::kAnd) ? kAll : kAny;
     return l.emit<bar_red>({.d = d, .a = a, .b = b, .c = p, .small = flip, .imm = vote});
   }
-  if (in.operands.empty()) return l.error(in, "expected the number of a barrier");
+  if (in.operands.empty()) return l.fail(in, "expected the number of a barrier");
   uint32_t a = operand(0), b = in.operands.size() > 1 ? operand(1) : kNoRegister;
   if (in.has(Mod::kArrive) && b == kNoRegister)
-    return l.error(in, "barrier.arrive needs the number of threads of the barrier");
+    return l.fail(in, "barrier.arrive needs the number of threads of the barrier");
   return l.emit(in.has(Mod::kArrive) ? handler<bar_arrive> : handler<bar_sync>, {.a = a, .b = b});
 }
 

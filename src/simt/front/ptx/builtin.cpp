@@ -277,22 +277,22 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
                    std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   const Builtin& builtin = *find(function);
   if (args.size() != builtin.args)
-    return l.error(
-        in, "'" + std::string(builtin.name) + "' takes " + std::to_string(builtin.args) + " arguments");
+    return l.fail(in,
+                  "'" + std::string(builtin.name) + "' takes " + std::to_string(builtin.args) + " arguments");
   if (function.params.size() != builtin.args || returns.size() > function.returns.size())
-    return l.error(in,
-                   "'" + std::string(builtin.name) + "' is declared otherwise than the CUDA runtime has it");
+    return l.fail(in,
+                  "'" + std::string(builtin.name) + "' is declared otherwise than the CUDA runtime has it");
   BuiltinCall call{};
   call.frame = l.frame_place();
   for (size_t i = 0; i < args.size(); ++i) {
     if (!l.fits(function.params[i], args[i], false))
-      return l.error(args[i].offset,
-                     "expected a .param variable, a register or a number of the parameter's size");
+      return l.fail(args[i].offset,
+                    "expected a .param variable, a register or a number of the parameter's size");
     call.args[i] = l.argument_memory(function.params[i], args[i]);
   }
   if (!returns.empty()) {
     if (!l.fits(function.returns[0], returns[0], true))
-      return l.error(returns[0].offset, "expected a .param variable or a register of the result's size");
+      return l.fail(returns[0].offset, "expected a .param variable or a register of the result's size");
     call.result = l.result_memory(function.returns[0], returns[0]);
   }
   l.code.uses_heap |= builtin.allocates;

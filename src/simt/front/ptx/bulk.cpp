@@ -16,14 +16,14 @@ bool lower_bulk(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kCommitGroup)) return l.emit<run_bulk_commit>();
   if (in.has(Mod::kWaitGroup)) return lower_wait(l, in, handler<run_bulk_wait>);
   if (in.has(Mod::kPrefetch)) return l.emit(nothing, {});
-  if (in.has(Mod::kIgnoreOob)) return l.error(in, "cp.async.bulk with .ignore_oob is not executed");
+  if (in.has(Mod::kIgnoreOob)) return l.fail(in, "cp.async.bulk with .ignore_oob is not executed");
   BulkPlan plan;
   // The spaces stand in the order destination, source.
   std::vector<Mod> spaces;
   for (Mod m : in.mods)
     if (is_shared(m) || m == Mod::kGlobal) spaces.push_back(m);
   if (spaces.size() != 2 || in.operands.size() < 3)
-    return l.error(in, "needs the state spaces of destination and source, their addresses and a size");
+    return l.fail(in, "needs the state spaces of destination and source, their addresses and a size");
   plan.from_shared = is_shared(spaces[1]);
   if (!address_place(l, in.operands[0], &plan.to) || !address_place(l, in.operands[1], &plan.from))
     return false;
@@ -34,13 +34,13 @@ bool lower_bulk(Lowering& l, const ptx::Instruction& in) {
     plan.element = static_cast<uint32_t>(ptx::bits(type)) / 8;
     plan.update = is_shared(spaces[0]) ? updates.shared : updates.global;
     if (!plan.update)
-      return l.error(in, "." + std::string(ptx::text(operation)) + " does not exist for ." +
-                             std::string(ptx::text(type)));
+      return l.fail(in, "." + std::string(ptx::text(operation)) + " does not exist for ." +
+                            std::string(ptx::text(type)));
   }
   if (is_shared(spaces[0])) {
     if (in.operands.size() < 4 || !address_place(l, in.operands[3], &plan.barrier)) return false;
     if (in.has(Mod::kMulticastCluster)) {
-      if (in.operands.size() < 5) return l.error(in, ".multicast::cluster needs a mask of blocks");
+      if (in.operands.size() < 5) return l.fail(in, ".multicast::cluster needs a mask of blocks");
       plan.cta_mask = l.place(in.operands[4], Mod::kB16);
     }
     return l.emit<run_bulk_load>(plan);

@@ -116,12 +116,11 @@ bool Lowering::emit_call(const ptx::Instruction& in, const ptx::Function& callee
                          const Instr** entry) {
   const std::string name(callee.name);
   if (callee.is_declaration)
-    return error(in, "'" + name + "' has no body in this module", {"the engine has " + builtin_names()});
+    return fail(in, "'" + name + "' has no body in this module", {"the engine has " + builtin_names()});
   if (args.size() != callee.params.size() || returns.size() != callee.returns.size())
-    return error(in, "'" + name + "' takes " + std::to_string(callee.params.size()) +
-                         " arguments and gives " + std::to_string(callee.returns.size()) +
-                         " results; the call has " + std::to_string(args.size()) + " and " +
-                         std::to_string(returns.size()));
+    return fail(in, "'" + name + "' takes " + std::to_string(callee.params.size()) + " arguments and gives " +
+                        std::to_string(callee.returns.size()) + " results; the call has " +
+                        std::to_string(args.size()) + " and " + std::to_string(returns.size()));
   bool ok = true;
   const auto check = [&](std::span<const ptx::Variable> formals, std::span<const ptx::Operand> actuals,
                          bool results) {
@@ -130,10 +129,10 @@ bool Lowering::emit_call(const ptx::Instruction& in, const ptx::Function& callee
       const std::string scalar = formal.is_array ? ""
                                  : results       ? "a register, _ or "
                                                  : "a register, a number or ";
-      ok = error(actual.offset, (results ? "result '" : "parameter '") + std::string(formal.name) + "' of '" +
-                                    name + "' has " + std::to_string(formal.bytes) +
-                                    " bytes: the call needs " + scalar +
-                                    "a .param variable of that size, declared in the caller");
+      ok =
+          fail(actual.offset, (results ? "result '" : "parameter '") + std::string(formal.name) + "' of '" +
+                                  name + "' has " + std::to_string(formal.bytes) + " bytes: the call needs " +
+                                  scalar + "a .param variable of that size, declared in the caller");
     });
   };
   check(callee.returns, returns, true);
@@ -144,7 +143,7 @@ bool Lowering::emit_call(const ptx::Instruction& in, const ptx::Function& callee
     call_routine(*routine->second, returns, args);
     return true;
   }
-  if (frame_->depth >= kDeepestCall) return error(in, "calls are nested more than 64 deep");
+  if (frame_->depth >= kDeepestCall) return fail(in, "calls are nested more than 64 deep");
   return inline_call(callee, returns, args);
 }
 

@@ -11,7 +11,7 @@ namespace triton_runner::simt {
 namespace {
 
 bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.empty() || in.targets.empty()) return l.error(in, "this branch has no targets");
+  if (in.operands.empty() || in.targets.empty()) return l.fail(in, "this branch has no targets");
   uint32_t a = l.place(in.operands[0], ptx::Mod::kU32);
   auto table = std::make_shared<BranchTable>();
   table->targets.resize(in.targets.size());
@@ -25,7 +25,7 @@ bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
 bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand& target,
                     std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   const std::vector<const ptx::Function*> callees = l.callees_of(l.function(), in);
-  if (callees.empty()) return l.error(in, "no function of this module fits this call");
+  if (callees.empty()) return l.fail(in, "no function of this module fits this call");
   auto table = std::make_shared<BranchTable>();
   table->flags = kFunctionWindow;
   table->targets.resize(l.module.functions().size());
@@ -45,7 +45,7 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
 
 bool lower_call(Lowering& l, const ptx::Instruction& in) {
   const CallParts call(in);
-  if (!call.target) return l.error(in, "this call names no function");
+  if (!call.target) return l.fail(in, "this call names no function");
   const ptx::Operand& target = *call.target;
   const std::span<const ptx::Operand> returns = call.returns, args = call.args;
   // A guarded call is a branch around it.
@@ -88,7 +88,7 @@ bool lower_control(Lowering& l, const ptx::Instruction& in) {
   switch (in.opcode) {
     case ptx::Opcode::kBra: {
       if (in.operands.empty() || in.operands[0].kind != ptx::OperandKind::kLabel)
-        return l.error(in, "expected a label");
+        return l.fail(in, "expected a label");
       uint32_t at = here();
       l.emit(branch);
       l.jump_to(at, static_cast<uint32_t>(in.operands[0].integer));
@@ -112,7 +112,7 @@ bool lower_control(Lowering& l, const ptx::Instruction& in) {
     case ptx::Opcode::kBrkpt:
       return l.emit<trap_here>();
     default:
-      return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
+      return l.fail(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
   }
 }
 

@@ -21,9 +21,9 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
     return false;
   const bool allowed = in.has(Mod::kCg) ? bytes == 16 : bytes == 4 || bytes == 8 || bytes == 16;
   if (!allowed)
-    return l.error(in.operands[2].offset,
-                   "cp-size is " + std::to_string(bytes) +
-                       (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
+    return l.fail(in.operands[2].offset,
+                  "cp-size is " + std::to_string(bytes) +
+                      (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
   plan.bytes = static_cast<uint32_t>(bytes);
   // These follow: src-size or the predicate ignore-src, then a cache policy.
   const size_t policy = in.has(Mod::kL2CacheHint) ? 1 : 0;

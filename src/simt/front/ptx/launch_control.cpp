@@ -8,7 +8,7 @@ namespace triton_runner::simt {
 using ptx::Mod;
 
 bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.size() < 2) return l.error(in, "'" + std::string(in.spelling) + "' has too few operands");
+  if (in.operands.size() < 2) return l.fail(in, "'" + std::string(in.spelling) + "' has too few operands");
   if (in.has(Mod::kTryCancel)) {
     CancelRequest request;
     request.all_blocks = in.has(Mod::kMulticastClusterAll);
@@ -23,7 +23,7 @@ bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
     question.predicate = l.reg(result);
   } else if (result.kind == ptx::OperandKind::kVector) {
     if (result.parts.size() > question.words.size())
-      return l.error(result.offset, "the number of a block has three parts");
+      return l.fail(result.offset, "the number of a block has three parts");
     for (size_t i = 0; i < result.parts.size(); i++) question.words[i] = l.reg(result.parts[i]);
   } else {
     question.words[in.has(Mod::kGetFirstCtaidY) ? 1 : in.has(Mod::kGetFirstCtaidZ) ? 2 : 0] = l.reg(result);

@@ -51,7 +51,7 @@ constexpr Lower kLower[] = {
 
 bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
   if (in.opcode == ptx::Opcode::kUnknown) return l.unknown_opcode(in);
-  return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
+  return l.fail(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
 }
 
 Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
@@ -73,12 +73,12 @@ Lowering::~Lowering() = default;
 const ptx::Function& Lowering::function() const { return *frame_->function; }
 const ptx::EarlyUses& Lowering::early_uses() const { return frame_->early; }
 
-bool Lowering::error(uint32_t offset, std::string message, std::vector<std::string> notes) {
+bool Lowering::fail(uint32_t offset, std::string message, std::vector<std::string> notes) {
   sink_.add(module.diagnostic(offset, std::move(message), std::move(notes)));
   return false;
 }
-bool Lowering::error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes) {
-  return error(in.offset, std::move(message), std::move(notes));
+bool Lowering::fail(const ptx::Instruction& in, std::string message, std::vector<std::string> notes) {
+  return fail(in.offset, std::move(message), std::move(notes));
 }
 
 // A name that no row has: once, wherever it stands again.
@@ -89,13 +89,13 @@ bool Lowering::unknown_opcode(const ptx::Instruction& in) {
   for (const ptx::OpcodeRow& row : ptx::opcode_table())
     if (!row.text.empty()) known.emplace_back(row.text);
   for (const std::string& n : base::nearest_names(name, known)) notes.push_back("did you mean '" + n + "'?");
-  return error(in, "'" + name + "' is not a PTX opcode that the engine knows", notes);
+  return fail(in, "'" + name + "' is not a PTX opcode that the engine knows", notes);
 }
 
 uint32_t Lowering::reg(const ptx::Operand& operand) {
   if (operand.kind == ptx::OperandKind::kSink) return kNoRegister;
   if (operand.kind == ptx::OperandKind::kRegister) return used(frame_->places[operand.reg]);
-  error(operand.offset, "expected a register");
+  fail(operand.offset, "expected a register");
   return kNoRegister;
 }
 
@@ -112,7 +112,7 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
     case ptx::OperandKind::kFloat:
       if (uint64_t bits; ptx::literal_bits(operand, type, &bits))
         return constant(type == ptx::Mod::kPred ? (bits ? 0xff : 0) : bits, bytes);
-      error(operand.offset, ptx::wrong_literal(operand, type));
+      fail(operand.offset, ptx::wrong_literal(operand, type));
       return kNoRegister;
     case ptx::OperandKind::kSpecial:
       return place_special(*this, operand.special, bytes);
@@ -138,24 +138,24 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       auto it = global_addresses_.find(v.name);
       if (it != global_addresses_.end())
         return constant(it->second + static_cast<uint64_t>(operand.integer), width);
-      error(operand.offset, "the address of '" + std::string(v.name) +
-                                "' is not known: it is declared .extern "
-                                "and nothing defines it");
+      fail(operand.offset, "the address of '" + std::string(v.name) +
+                               "' is not known: it is declared .extern "
+                               "and nothing defines it");
       return kNoRegister;
     }
     case ptx::OperandKind::kFunction:
       return constant(kFunctionWindow | function_index(module, *operand.function), 8);
     case ptx::OperandKind::kSink:
-      error(operand.offset, "'_' takes a result: it has no value to read");
+      fail(operand.offset, "'_' takes a result: it has no value to read");
       return kNoRegister;
     default:
-      error(operand.offset, "expected a register or a constant");
+      fail(operand.offset, "expected a register or a constant");
       return kNoRegister;
   }
 }
 
 bool Lowering::integer(const ptx::Operand& operand, int64_t* out) {
-  if (operand.kind != ptx::OperandKind::kInteger) return error(operand.offset, "expected a constant");
+  if (operand.kind != ptx::OperandKind::kInteger) return fail(operand.offset, "expected a constant");
   *out = operand.integer;
   return true;
 }
@@ -164,7 +164,7 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
   const ptx::Operand* base = &operand;
   *out = {};
   if (operand.kind == ptx::OperandKind::kAddress) {
-    if (operand.parts.empty()) return error(operand.offset, "expected an address");
+    if (operand.parts.empty()) return fail(operand.offset, "expected an address");
     base = &operand.parts[0];
     out->offset = operand.integer;
   }
@@ -173,7 +173,7 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
       out->place = used(frame_->places[base->reg]);
       out->bytes = static_cast<uint32_t>(ptx::bits(declared(*base).type)) / 8;
       if (out->bytes != 4 && out->bytes != 8)
-        return error(base->offset, "an address is a register of 32 or 64 bits");
+        return fail(base->offset, "an address is a register of 32 or 64 bits");
       addresses_by(out->place);
       return true;
     case ptx::OperandKind::kVariable:
@@ -184,7 +184,7 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
       out->place = constant(static_cast<uint64_t>(base->integer), 8);
       return true;
     default:
-      return error(base->offset, "expected an address: a register, a variable or a number");
+      return fail(base->offset, "expected an address: a register, a variable or a number");
   }
 }
 
@@ -265,10 +265,10 @@ bool Lowering::lower_variables() {
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
   for (SharedVariable& v : code.shared_variables) v.at = std::min(v.at, code.static_shared);
   if (code.static_shared > max_shared_bytes(code.target))
-    return error(entry.offset, "the kernel declares " + std::to_string(code.static_shared) +
-                                   " bytes of shared memory; a block of sm_" +
-                                   std::to_string(code.capability) + " has at most " +
-                                   std::to_string(max_shared_bytes(code.target)));
+    return fail(entry.offset, "the kernel declares " + std::to_string(code.static_shared) +
+                                  " bytes of shared memory; a block of sm_" +
+                                  std::to_string(code.capability) + " has at most " +
+                                  std::to_string(max_shared_bytes(code.target)));
   auto place_global = [&](const ptx::Variable& v) {
     if (v.space != ptx::Space::kGlobal && v.space != ptx::Space::kConst) return;
     if (v.is_extern || v.bytes == 0) return;
@@ -298,8 +298,8 @@ bool Lowering::lower_variables() {
     for (const auto& r : v.relocations) {
       const std::optional<uint64_t> address = address_of(r.symbol);
       if (!address) {
-        error(v.offset, "'" + std::string(v.name) + "' begins with the address of '" + std::string(r.symbol) +
-                            "', which is neither a function nor a variable in global memory of this module");
+        fail(v.offset, "'" + std::string(v.name) + "' begins with the address of '" + std::string(r.symbol) +
+                           "', which is neither a function nor a variable in global memory of this module");
         return;
       }
       if (r.offset + 8 > v.bytes) continue;
@@ -312,7 +312,7 @@ bool Lowering::lower_variables() {
     code.param_bytes = static_cast<uint32_t>(aligned(code.param_bytes, std::max(v.align, 1u)));
     code.params.push_back({code.param_bytes, static_cast<uint32_t>(v.bytes), param_of(v)});
     code.param_bytes += static_cast<uint32_t>(v.bytes);
-    if (code.param_bytes > 32768) return error(v.offset, "the parameters take more than 32,764 bytes");
+    if (code.param_bytes > 32768) return fail(v.offset, "the parameters take more than 32,764 bytes");
   }
   return true;
 }
@@ -321,7 +321,7 @@ bool Lowering::reserve_local(const ptx::Variable& v, uint32_t* offset) {
   uint32_t& bytes = activation_->bytes;
   *offset = static_cast<uint32_t>(aligned(bytes, std::max(v.align, 1u)));
   if (v.bytes > (64u << 20) || *offset + v.bytes > (64u << 20))
-    return error(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
+    return fail(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
   bytes = *offset + static_cast<uint32_t>(v.bytes);
   return true;
 }
@@ -332,9 +332,9 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   frame.early = ptx::early_uses(f);
   if (f.registers.size() > kMaxRegisterBytes / 16 ||
       code.register_bytes + f.registers.size() * uint64_t{code.threads} * 4 > kMaxRegisterBytes)
-    return error(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
-                               " registers a thread with " + std::to_string(code.threads) +
-                               " threads: more than the engine holds");
+    return fail(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
+                              " registers a thread with " + std::to_string(code.threads) +
+                              " threads: more than the engine holds");
   for (const ptx::Register& r : f.registers.subspan(frame.places.size()))
     code.uses[frame.places.emplace_back(temporary(bytes_of(r.type)))] = {~uint32_t{0}, 0};
   for (const ptx::Variable& v : f.variables) {
@@ -361,13 +361,13 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
     const bool done = frame.contracted && frame.contracted->lower(*this, in, index);
     const bool lowered = done || kLower[static_cast<size_t>(in.opcode)](*this, in);
     if (!lowered && sink_.list().size() == faults)
-      error(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
+      fail(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
     ok = ok && lowered && sink_.list().size() == faults;
     emit_probes(frame, index, true);
     end_uses();
     if (code.instrs.size() > kMaxInstructions)
-      return error(in, "the kernel is larger than the engine holds (" + std::to_string(kMaxInstructions) +
-                           " instructions with all calls inlined)");
+      return fail(in, "the kernel is larger than the engine holds (" + std::to_string(kMaxInstructions) +
+                          " instructions with all calls inlined)");
     if (sink_.list().size() > 8) break;
   }
   starts.resize(f.body.size() + 1, static_cast<uint32_t>(code.instrs.size()));
@@ -488,8 +488,8 @@ bool Lowering::lower_entry() {
   emit(end_thread);  // a body that runs off its end, and the target of labels there
   if (sink_.has_errors()) return false;
   if (code.register_bytes > kMaxRegisterBytes)
-    return error(entry.offset, "the registers of a block take " + std::to_string(code.register_bytes >> 20) +
-                                   " MiB: more than the engine holds");
+    return fail(entry.offset, "the registers of a block take " + std::to_string(code.register_bytes >> 20) +
+                                  " MiB: more than the engine holds");
   code.local_bytes = activation_->bytes;
   link_routines();
   fixups_.insert(fixups_.end(), table_ends_.begin(), table_ends_.end());

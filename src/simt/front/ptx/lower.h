@@ -69,10 +69,10 @@ class Lowering : public Emitter {
   using Emitter::emit;
   Instr& emit(Handler run) override;
   Instr& emit_look(Handler run);  // it only looks: checks pass it over
-  bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
+  bool fail(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
   bool unknown_opcode(const ptx::Instruction& in);
   void report(base::Diagnostic d) { sink_.add(std::move(d)); }
-  bool error(uint32_t offset, std::string message, std::vector<std::string> notes = {});
+  bool fail(uint32_t offset, std::string message, std::vector<std::string> notes = {});
   const ptx::Register& declared(const ptx::Operand& operand) const;  // of a register operand
   const ptx::Function& function() const;     // whose instruction is being lowered: an inlined callee, maybe
   const ptx::EarlyUses& early_uses() const;  // of its products, in that function
@@ -144,9 +144,9 @@ class Lowering : public Emitter {
   std::span<const exec::RegisterProbe> probes_;
   exec::Stopper* stopper_;
   const std::shared_ptr<const std::map<std::string, uint64_t, std::less<>>> kept_;  // variables of the caller
-  std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
-  std::vector<uint32_t> used_;                                     // by the instruction that is being lowered
-  uint32_t start_ = 0;                                             // of its code
+  std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;                   // by instruction
+  std::vector<uint32_t> used_;  // by the instruction that is being lowered
+  uint32_t start_ = 0;          // of its code
   Frame* frame_ = nullptr;
   // By function, in the order in which they are lowered, and the frame that local memory is given from.
   std::vector<std::unique_ptr<Routine>> routines_;

@@ -20,8 +20,8 @@ bool lower_registers(Lowering& l, const ptx::Operand& operand, Mod type, bool wr
                      uint32_t* count, uint32_t most) {
   const auto parts = parts_of(operand);
   if (parts.size() > most)
-    return l.error(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
-                                       std::to_string(parts.size()));
+    return l.fail(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
+                                      std::to_string(parts.size()));
   *count = static_cast<uint32_t>(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     places[i] = written ? l.reg(parts[i]) : l.place(parts[i], type);
@@ -47,9 +47,9 @@ bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
   const ptx::Operand& registers = in.operands[load ? 0 : 1];
   if (!lower_registers(l, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
   if (count != n)
-    return l.error(registers.offset, "'" + std::string(in.spelling) + "' takes " + std::to_string(n) +
-                                         (n == 1 ? " register, there are " : " registers, there are ") +
-                                         std::to_string(count));
+    return l.fail(registers.offset, "'" + std::string(in.spelling) + "' takes " + std::to_string(n) +
+                                        (n == 1 ? " register, there are " : " registers, there are ") +
+                                        std::to_string(count));
   m.count = static_cast<uint8_t>(n);
   if (!lower_matrix_address(l, in, in.operands[load ? 1 : 0], &m.address)) return false;
   Handler run = load ? load_handler(m) : handler<store_matrices>;
@@ -66,13 +66,13 @@ bool lower_matrix(Lowering& l, const ptx::Instruction& in) {
       return lower_load_store(l, in, false);
     case ptx::Opcode::kMovmatrix: {
       const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB32);
-      if (d == kNoRegister || a == kNoRegister) return l.error(in, "movmatrix takes two registers");
+      if (d == kNoRegister || a == kNoRegister) return l.fail(in, "movmatrix takes two registers");
       return l.emit<move_matrix>({.d = d, .a = a});
     }
     case ptx::Opcode::kMma:
       return lower_mma(l, in);
     default:
-      return l.error(in, "the engine does not execute '" + std::string(in.spelling) + "'");
+      return l.fail(in, "the engine does not execute '" + std::string(in.spelling) + "'");
   }
 }
 

@@ -17,13 +17,13 @@ bool is_generic(const ptx::Instruction& in) {
 bool lower_arrive(Lowering& l, const ptx::Instruction& in, MbarrierPlan op) {
   const bool has_state = in.operands[0].kind != OperandKind::kAddress;
   const size_t at = has_state ? 1 : 0;
-  if (in.operands.size() <= at) return l.error(in, "mbarrier.arrive needs the barrier's address");
+  if (in.operands.size() <= at) return l.fail(in, "mbarrier.arrive needs the barrier's address");
   if (!address_place(l, in.operands[at], &op.address)) return false;
   if (in.operands.size() > at + 1) op.value = l.place(in.operands[at + 1], Mod::kU32);
   op.expect_tx = in.has(Mod::kExpectTx);
   op.drop = in.has(Mod::kArriveDrop);
   op.no_complete = in.has(Mod::kNoComplete);
-  if (op.expect_tx && op.value == kNoRegister) return l.error(in, ".expect_tx needs a number of bytes");
+  if (op.expect_tx && op.value == kNoRegister) return l.fail(in, ".expect_tx needs a number of bytes");
   return l.emit(handler<run_mbarrier_arrive>, {.d = has_state ? l.reg(in.operands[0]) : kNoRegister}, op);
 }
 
@@ -42,12 +42,12 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
     return l.emit<run_mbarrier_pending_count>({.d = d, .a = a});
   }
   if (in.has(Mod::kTestWait) || in.has(Mod::kTryWait)) {
-    if (in.operands.size() < 3) return l.error(in, "a predicate, the barrier's address and what to wait for");
+    if (in.operands.size() < 3) return l.fail(in, "a predicate, the barrier's address and what to wait for");
     op.parity = in.has(Mod::kParity);
     if (!address(1)) return false;
     op.value = l.place(in.operands[2], op.parity ? Mod::kU32 : Mod::kB64);
     const uint32_t d = l.reg(in.operands[0]);
-    if (d == kNoRegister) return l.error(in, "the result of a wait has to be a predicate");
+    if (d == kNoRegister) return l.fail(in, "the result of a wait has to be a predicate");
     return l.emit(in.has(Mod::kTryWait) ? handler<run_mbarrier_try_wait> : handler<run_mbarrier_test_wait>,
                   {.d = d}, op);
   }
@@ -56,7 +56,7 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kInval)) {
     run = handler<run_mbarrier_inval>;
   } else {
-    if (in.operands.size() < 2) return l.error(in, "needs the barrier's address and a count");
+    if (in.operands.size() < 2) return l.fail(in, "needs the barrier's address and a count");
     op.value = l.place(in.operands[1], Mod::kU32);
     run = in.has(Mod::kInit)       ? handler<run_mbarrier_init>
           : in.has(Mod::kExpectTx) ? handler<run_mbarrier_expect_tx>

@@ -40,7 +40,7 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
 // The registers of a load or store, all of one size.
 bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& value, Access& a) {
   const auto parts = parts_of(value);
-  if (parts.size() > kMaxWords) return l.error(value.offset, "a vector has at most 8 elements");
+  if (parts.size() > kMaxWords) return l.fail(value.offset, "a vector has at most 8 elements");
   a.words = static_cast<uint32_t>(parts.size());
   a.reg_bytes = a.word_bytes;
   bool known = false;
@@ -48,11 +48,11 @@ bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operan
     if (p.kind != ptx::OperandKind::kRegister) continue;
     const int bits = ptx::bits(l.declared(p).type);
     if (bits < 8 || bits < static_cast<int>(a.word_bytes) * 8)
-      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " +
-                                   std::to_string(bits) + " bits; the access has " +
-                                   std::to_string(a.word_bytes * 8));
+      return l.fail(p.offset, "the register " + std::string(l.declared(p).name) + " has " +
+                                  std::to_string(bits) + " bits; the access has " +
+                                  std::to_string(a.word_bytes * 8));
     if (known && a.reg_bytes != static_cast<uint32_t>(bits) / 8)
-      return l.error(p.offset, "the registers of a vector are of one size");
+      return l.fail(p.offset, "the registers of a vector are of one size");
     a.reg_bytes = static_cast<uint32_t>(bits) / 8;
     known = true;
   }
@@ -82,7 +82,7 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
   a.tables = &simd_tables(num::current_isa());
   if (!access_registers(l, in, value, a)) return false;
   if ((a.words & (a.words - 1)) || a.bytes() > 32)
-    return l.error(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
+    return l.fail(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
   Lowering::Address address;
   if (!l.address(where, &address)) return false;
   a.offset = address.offset;
@@ -93,12 +93,12 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
     const ptx::Variable& v = *address.variable;
     if (l.is_entry_param(v, &offset)) {
       if (write || a.word_bytes > 8)
-        return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
+        return l.fail(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
       a.offset += offset;
       if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
-        return l.error(in, "bytes " + std::to_string(address.offset) + " to " +
-                               std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
-                               std::string(v.name) + "'");
+        return l.fail(in, "bytes " + std::to_string(address.offset) + " to " +
+                              std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
+                              std::string(v.name) + "'");
       run = handler<load_param>;
     } else {
       // The variable's address is a constant; it also says which space this is.
@@ -114,7 +114,7 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
     }
   }
   const bool in_global = a.space != Space::kShared && a.space != Space::kLocal && a.space != Space::kParam;
-  if (!run && in_global && a.address_bytes == 4) return l.error(in, "global memory has addresses of 64 bits");
+  if (!run && in_global && a.address_bytes == 4) return l.fail(in, "global memory has addresses of 64 bits");
   if (!run) run = access_handler(a, write);
   return l.emit(run, {.a = address.place}, a);
 }

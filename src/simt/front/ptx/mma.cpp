@@ -48,16 +48,16 @@ std::optional<MmaSum> mma_sum(Mod type) {
 bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
                   SparseA* out) {
   if (in.operands.size() < *operand + 2)
-    return l.error(in, "a sparse product needs metadata and a sparsity selector");
+    return l.fail(in, "a sparse product needs metadata and a sparsity selector");
   out->metadata = l.place(in.operands[(*operand)++], Mod::kB32);
   int64_t selector = 0;
   const ptx::Operand& which = in.operands[(*operand)++];
   if (out->metadata == kNoRegister || !l.integer(which, &selector)) return false;
   const uint32_t lanes = sparse_lanes(plan);
   if (selector < 0 || selector >= 4 / lanes)
-    return l.error(which.offset, "the sparsity selector " + std::to_string(selector) +
-                                     " names lanes that a quad does not have: " + std::to_string(lanes) +
-                                     " hold the metadata of this product");
+    return l.fail(which.offset, "the sparsity selector " + std::to_string(selector) +
+                                    " names lanes that a quad does not have: " + std::to_string(lanes) +
+                                    " hold the metadata of this product");
   out->selector = static_cast<uint32_t>(selector);
   return true;
 }
@@ -75,7 +75,7 @@ bool lower_scales(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& p
   out->b = l.place(in.operands[operand + 2], Mod::kB32);
   auto selectors = [&](const ptx::Operand& o, uint32_t* byte, uint32_t* thread) {
     if (o.kind != OperandKind::kVector || o.parts.size() != 2)
-      return l.error(o.offset, "expected {byte-id, thread-id} of the scale factors");
+      return l.fail(o.offset, "expected {byte-id, thread-id} of the scale factors");
     *byte = l.place(o.parts[0], Mod::kU16);
     *thread = l.place(o.parts[1], Mod::kU16);
     return *byte != kNoRegister && *thread != kNoRegister;
@@ -123,8 +123,8 @@ const char* plan_product(const Lowering& l, const ptx::Instruction& in, Mma& m, 
 bool check_counts(Lowering& l, const ptx::Instruction& in, const MmaFragments& f, const Counts& want) {
   auto check = [&](const ptx::Operand& operand, const char* name, uint32_t have, uint32_t wanted) {
     return have == wanted ||
-           l.error(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(wanted) +
-                                       " registers of " + name + ", there are " + std::to_string(have));
+           l.fail(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(wanted) +
+                                      " registers of " + name + ", there are " + std::to_string(have));
   };
   return check(in.operands[0], "D", f.d_count, want.sums) && check(in.operands[1], "A", f.a_count, want.a) &&
          check(in.operands[2], "B", f.b_count, want.b) && check(in.operands[3], "C", f.c_count, want.sums);
@@ -133,7 +133,7 @@ bool check_counts(Lowering& l, const ptx::Instruction& in, const MmaFragments& f
 }  // namespace
 
 bool lower_mma(Lowering& l, const ptx::Instruction& in) {
-  auto refuse = [&](const char* why) { return l.error(in, "'" + std::string(in.spelling) + "': " + why); };
+  auto refuse = [&](const char* why) { return l.fail(in, "'" + std::string(in.spelling) + "': " + why); };
   Mma m;
   for (const Shape& s : kShapes)
     if (in.has(s.mod)) {

@@ -46,13 +46,13 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   }
   const ptx::Operand &to = in.operands[0], &from = in.operands[1];
   if (to.kind == ptx::OperandKind::kVector || from.kind == ptx::OperandKind::kVector) return lower_alu(l, in);
-  if (to.kind != ptx::OperandKind::kRegister) return l.error(to.offset, "expected a register");
+  if (to.kind != ptx::OperandKind::kRegister) return l.fail(to.offset, "expected a register");
   const uint32_t bytes = bytes_of(l.declared(to).type);
   const bool copies = from.kind == ptx::OperandKind::kRegister;
   if (copies && bytes_of(l.declared(from).type) != bytes)
-    return l.error(in, "mov between registers of different sizes");
+    return l.fail(in, "mov between registers of different sizes");
   if (const uint32_t moved = bytes_of(in.type(0)); moved != bytes)
-    return l.error(
+    return l.fail(
         in, "mov of " + std::to_string(8 * moved) + " bits into a register of " + std::to_string(8 * bytes));
   if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
   const uint32_t a = l.place(from, copies ? l.declared(from).type : in.type(0));

@@ -15,8 +15,8 @@ bool lower_multimem(Lowering& l, const ptx::Instruction& in) {
                : in.has(Mod::kRed)    ? ptx::Opcode::kRed
                                       : ptx::Opcode::kUnknown;
   if (one.opcode == ptx::Opcode::kUnknown || in.has(Mod::kBulk))
-    return l.error(in, "the engine does not execute '" + std::string(in.spelling) + "'");
-  if (in.operands.size() != 2) return l.error(in, "multimem takes an address and a value");
+    return l.fail(in, "the engine does not execute '" + std::string(in.spelling) + "'");
+  if (in.operands.size() != 2) return l.fail(in, "multimem takes an address and a value");
   std::vector<Mod> mods;
   for (Mod m : in.mods) {
     const bool names_itself = m == Mod::kLdReduce || m == Mod::kSt || m == Mod::kRed;

@@ -17,7 +17,7 @@ bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddres
   Lowering::Address a;
   if (!l.address(operand, &a)) return false;
   if (a.variable || a.bytes != 4)
-    return l.error(operand.offset, "an address of tensor memory is a register of 32 bits");
+    return l.fail(operand.offset, "an address of tensor memory is a register of 32 bits");
   out->place = a.place;
   out->offset = static_cast<uint32_t>(a.offset);
   return true;
@@ -31,7 +31,7 @@ bool lower_fold(Lowering& l, const ptx::Instruction& in, const std::vector<uint3
   f.registers = registers;
   f.result = l.reg(parts_of(result).size() == 1 ? parts_of(result)[0] : result);
   if (f.result == kNoRegister)
-    return l.error(result.offset, "'" + std::string(in.spelling) + "' reduces to one register");
+    return l.fail(result.offset, "'" + std::string(in.spelling) + "' reduces to one register");
   f.is_float = in.has(Mod::kF32);
   const bool max = in.has(Mod::kMax), is_signed = in.has(Mod::kS32);
   f.op = f.is_float  ? max ? Redux::kMaxF : Redux::kMinF
@@ -75,12 +75,12 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   const bool reduces = in.has(Mod::kRed);
   const size_t address = reduces ? 2 : load ? 1 : 0, values = load ? 0 : (split ? 2 : 1);
   if (in.operands.size() < (split ? 3u : 2u) + (reduces ? 1 : 0))
-    return l.error(in, "'" + std::string(in.spelling) + "' has too few operands");
+    return l.fail(in, "'" + std::string(in.spelling) + "' has too few operands");
   if (split) {
     int64_t offset = 0;
     if (!l.integer(in.operands[address + 1], &offset)) return false;
     t.split = static_cast<uint32_t>(offset);
-    if (offset < 0 || offset > 512) return l.error(in, "the halves are at most 512 columns apart");
+    if (offset < 0 || offset > 512) return l.fail(in, "the halves are at most 512 columns apart");
   }
   t.registers.resize(registers);
   uint32_t count = 0;
@@ -88,9 +88,9 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
       !lower_registers(l, in.operands[values], Mod::kB32, load, t.registers.data(), &count, registers))
     return false;
   if (count != registers)
-    return l.error(in.operands[values].offset, "'" + std::string(in.spelling) + "' takes " +
-                                                   std::to_string(registers) + " registers, there are " +
-                                                   std::to_string(count));
+    return l.fail(in.operands[values].offset, "'" + std::string(in.spelling) + "' takes " +
+                                                  std::to_string(registers) + " registers, there are " +
+                                                  std::to_string(count));
   l.emit(transfer_handler(load), {}, t);
   return !reduces || lower_fold(l, in, t.registers);
 }
@@ -146,7 +146,7 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
     }
     return l.emit<tensor_commit>(c);
   }
-  return l.error(in, "the engine does not execute '" + std::string(in.spelling) + "'");
+  return l.fail(in, "the engine does not execute '" + std::string(in.spelling) + "'");
 }
 
 }  // namespace triton_runner::simt

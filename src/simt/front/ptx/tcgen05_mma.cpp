@@ -9,7 +9,7 @@ using ptx::OperandKind;
 using Kind = Tcgen05Kind;
 
 bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in) {
-  auto refuse = [&](const char* why) { return l.error(in, "'" + std::string(in.spelling) + "': " + why); };
+  auto refuse = [&](const char* why) { return l.fail(in, "'" + std::string(in.spelling) + "': " + why); };
   Tcgen05Product p;
   p.sparse = in.has(Mod::kSp);
   p.stationary = in.has(Mod::kWs);

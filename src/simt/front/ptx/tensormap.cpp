@@ -35,27 +35,27 @@ bool lower_tensormap(Lowering& l, const ptx::Instruction& in) {
         !address_place(l, in.operands[1], &plan.from) || !l.integer(in.operands[2], &bytes))
       return false;
     if (bytes != static_cast<int64_t>(exec::kTensorMapBytes))
-      return l.error(in.operands[2].offset, "the size of a tensor map is 128");
+      return l.fail(in.operands[2].offset, "the size of a tensor map is 128");
     return l.emit<run_map_copy>(plan);
   }
   MapReplacePlan plan;
   for (const auto& [mod, field] : kFields)
     if (in.has(mod)) plan.field = field, plan.name = ptx::text(mod);
-  if (plan.field == MapField::kNone) return l.error(in, "which field is to be replaced?");
+  if (plan.field == MapField::kNone) return l.fail(in, "which field is to be replaced?");
   plan.shared = in.has(Mod::kSharedCta) || in.has(Mod::kShared);
   plan.wide = in.has(Mod::kB64);
   const bool has_index = plan.field == MapField::kBoxDim || plan.field == MapField::kGlobalDim ||
                          plan.field == MapField::kGlobalStride || plan.field == MapField::kElementStride;
   const size_t value = has_index ? 2 : 1;
-  if (in.operands.size() <= value) return l.error(in, "needs the map's address and a value");
+  if (in.operands.size() <= value) return l.fail(in, "needs the map's address and a value");
   if (!address_place(l, in.operands[0], &plan.map)) return false;
   if (has_index) {
     int64_t index = 0;
     if (!l.integer(in.operands[1], &index)) return false;
     const int64_t most = plan.field == MapField::kGlobalStride ? 3 : 4;
     if (index < 0 || index > most)
-      return l.error(in.operands[1].offset,
-                     "dimension " + std::to_string(index) + " is not one of 0 to " + std::to_string(most));
+      return l.fail(in.operands[1].offset,
+                    "dimension " + std::to_string(index) + " is not one of 0 to " + std::to_string(most));
     plan.index = static_cast<uint32_t>(index);
   }
   // Triton passes strides in units of 16 bytes up to PTX ISA 8.5, as that ptxas takes them.

@@ -21,8 +21,8 @@ Results results_of(Lowering& l, const ptx::Operand& operand) {
 
 bool lower_shfl(Lowering& l, const ptx::Instruction& in) {
   if (in.operands.size() != 5)
-    return l.error(in, "shfl needs five operands: d|p, a, b, c, membermask",
-                   {"shfl without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
+    return l.fail(in, "shfl needs five operands: d|p, a, b, c, membermask",
+                  {"shfl without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
   const Results r = results_of(l, in.operands[0]);
   const uint32_t a = l.place(in.operands[1], Mod::kB32);
   const uint32_t members = l.place(in.operands[4], Mod::kB32);
@@ -46,8 +46,8 @@ bool lower_shfl(Lowering& l, const ptx::Instruction& in) {
 
 bool lower_vote(Lowering& l, const ptx::Instruction& in) {
   if (in.operands.size() != 3)
-    return l.error(in, "vote needs three operands: d, a, membermask",
-                   {"vote without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
+    return l.fail(in, "vote needs three operands: d, a, membermask",
+                  {"vote without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
   ptx::Operand a = in.operands[1];
   const bool negated = a.negated;
   a.negated = false;
@@ -112,7 +112,7 @@ bool lower_warp(Lowering& l, const ptx::Instruction& in) {
       return l.emit<run_elect>({.d = r.d, .b = members, .e = r.p});
     }
     default:
-      return l.error(in, "not an instruction of a warp");
+      return l.fail(in, "not an instruction of a warp");
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool lower_product(Lowering& l, const ptx::Instruction& in) {
   auto refuse = [&](const std::string& why) {
-    return l.error(in, "'" + std::string(in.spelling) + "': " + why);
+    return l.fail(in, "'" + std::string(in.spelling) + "': " + why);
   };
   const bool sparse = in.has(Mod::kSp);
   WgmmaProduct m;
@@ -45,12 +45,12 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   uint32_t count = 0;
   if (!lower_registers(l, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
   if (count != registers)
-    return l.error(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
-                                    " registers of D, there are " + std::to_string(count));
+    return l.fail(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
+                                   " registers of D, there are " + std::to_string(count));
   m.a_in_registers = o[1].kind == OperandKind::kVector;
   if (m.a_in_registers) {
     if (!lower_registers(l, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
-    if (count != 4) return l.error(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
+    if (count != 4) return l.fail(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
   } else {
     if (!l.place(o[1], Mod::kB64, &m.a_descriptor)) return false;
   }
@@ -113,7 +113,7 @@ bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
   const bool commit = in.spelling.starts_with("wgmma.commit_group");
   int64_t left = 0;
   if (wait && !l.integer(in.operands[0], &left)) return false;
-  if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
+  if (left < 0) return l.fail(in, "the number of groups that may stay unfinished is at least 0");
   return l.emit(wait     ? handler<wgmma_wait>
                 : commit ? handler<wgmma_commit>
                          : handler<wgmma_fence>,

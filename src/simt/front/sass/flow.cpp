@@ -12,8 +12,8 @@ namespace {
 
 bool lower_jump(SassLowering& l, const sass::Operand& label) {
   if (label.integer < 0)
-    return l.error("'" + std::string(label.selector) +
-                   "' is in another section: such jumps are not executed yet");
+    return l.fail("'" + std::string(label.selector) +
+                  "' is in another section: such jumps are not executed yet");
   const auto at = static_cast<uint32_t>(l.code.instrs.size());
   l.emit(branch);
   l.jump_to(at, static_cast<uint64_t>(label.integer));

@@ -71,7 +71,7 @@ SassLowering::SassLowering(Code& to, std::shared_ptr<const sass::Module> module,
   code.listing = sass_listing(module_);
 }
 
-bool SassLowering::error(std::string message, std::vector<std::string> notes) {
+bool SassLowering::fail(std::string message, std::vector<std::string> notes) {
   sink_.add(module_->diagnostic(in_ ? in_->offset : 0, std::move(message), std::move(notes)));
   return false;
 }
@@ -208,8 +208,8 @@ bool SassLowering::lower(const sass::Instruction& in) {
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
   if (!done && sink_.list().size() == faults)
-    error("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
-          {"level 'ptx' executes the PTX that this was assembled from"});
+    fail("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
+         {"level 'ptx' executes the PTX that this was assembled from"});
   if (sink_.list().size() != faults) return false;
   give_sources(first);
   if (writes_uniform() && !by_threads_) run_uniformly(first);
@@ -291,14 +291,14 @@ void SassLowering::resolve_jumps() {
 // has, vprintf and __assertfail are known.
 bool SassLowering::fits() {
   if (kernel.shared_bytes > max_shared_bytes(code.target))
-    return error("the kernel has " + std::to_string(kernel.shared_bytes) +
-                 " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
-                 " has at most " + std::to_string(max_shared_bytes(code.target)));
+    return fail("the kernel has " + std::to_string(kernel.shared_bytes) +
+                " bytes of shared memory; a block of sm_" + std::to_string(code.capability) +
+                " has at most " + std::to_string(max_shared_bytes(code.target)));
   if (kernel.local_bytes > kMaxLocalBytes && kernel.local_bytes != kUnknownStack)
-    return error("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
-                 std::to_string(kMaxLocalBytes) + " may be");
+    return fail("a thread has " + std::to_string(kernel.local_bytes) + " bytes of local memory; at most " +
+                std::to_string(kMaxLocalBytes) + " may be");
   for (const sass::Instruction& in : function_.body)
-    if (in_ = &in; in.address >= kMaxCodeBytes) return error("an address that no code has");
+    if (in_ = &in; in.address >= kMaxCodeBytes) return fail("an address that no code has");
   in_ = nullptr;
   return true;
 }
@@ -346,8 +346,8 @@ bool SassLowering::lower_kernel() {
   if (sink_.has_errors()) return false;
   in_ = nullptr;
   if (code.register_bytes > kMaxSassRegisterBytes)
-    return error("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
-                 " MiB: more than the engine holds");
+    return fail("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
+                " MiB: more than the engine holds");
   resolve_jumps();
   return true;
 }

@@ -110,7 +110,7 @@ class SassLowering : public Emitter {
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
-  bool error(std::string message, std::vector<std::string> notes = {});
+  bool fail(std::string message, std::vector<std::string> notes = {});
   // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
   // Instr `at` gets the Instr at that address as its data.

@@ -79,13 +79,13 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
                                    [](const sass::Operand& p) { return p.index != sass::kZero; });
   if (indexed || o.descriptor) {
-    error("a constant at an address of a register, " + std::string(o.text) + ", is not executed here");
+    fail("a constant at an address of a register, " + std::string(o.text) + ", is not executed here");
     return kNoRegister;
   }
   const auto at = static_cast<uint64_t>(o.integer);
   if (o.bank == 0 && at < kernel.param_base && !is_known_in_bank(code.capability, at, bytes)) {
-    error("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
-          " is not known");
+    fail("what lies at " + std::string(o.text) + " of sm_" + std::to_string(code.capability) +
+         " is not known");
     return kNoRegister;
   }
   const uint32_t environment = bank_places(code.capability).environment;
@@ -100,7 +100,7 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   }
   const std::string* found = constants_of(o.bank);
   if (!found || at + bytes > found->size()) {
-    error("the cubin has no constant at " + std::string(o.text));
+    fail("the cubin has no constant at " + std::string(o.text));
     return kNoRegister;
   }
   uint64_t bits = 0;
@@ -110,7 +110,7 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
 
 uint32_t SassLowering::address(const sass::Operand& o, bool global) {
   auto refused = [&] {
-    error("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
+    fail("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
     return kNoRegister;
   };
   if ((o.space != "" && o.space != "desc") || o.selector != "") return refused();
@@ -153,8 +153,7 @@ uint32_t SassLowering::raw(size_t k) {
   if (o.kind == sass::OperandKind::kFloat) return constant(in_->words[0] >> 32, 4);
   if (o.kind == sass::OperandKind::kConstant) return bank(o, 4);
   if (o.selector.empty()) return reg(o.index, o.kind == sass::OperandKind::kUniform);
-  error("the engine does not execute '" + std::string(in_->name) + "' with an operand " +
-        std::string(o.text));
+  fail("the engine does not execute '" + std::string(in_->name) + "' with an operand " + std::string(o.text));
   return kNoRegister;
 }
 
@@ -191,7 +190,7 @@ uint32_t SassLowering::pair(size_t k, As as) {
   } else if (o.kind == sass::OperandKind::kConstant) {
     place = bank(o, 8);
   } else {
-    error("a number of 64 bits, " + std::string(o.text) + ", is not executed here");
+    fail("a number of 64 bits, " + std::string(o.text) + ", is not executed here");
   }
   if (place == kNoRegister || (!o.minus && !o.absolute && !o.inverted)) return place;
   const uint32_t out = temporary(8);
@@ -200,7 +199,7 @@ uint32_t SassLowering::pair(size_t k, As as) {
     if (o.minus) ptx("neg.f64 %d0, %d1", {out, o.absolute ? out : place});
     return out;
   }
-  if (o.absolute) error("|" + std::string(o.text) + "| of 64 bits is not executed here");
+  if (o.absolute) fail("|" + std::string(o.text) + "| of 64 bits is not executed here");
   ptx(o.minus ? "neg.s64 %d0, %d1" : "not.b64 %d0, %d1", {out, place});
   return out;
 }
@@ -301,8 +300,8 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
     }
     return place_by_thread(*this, s.special, bytes);
   }
-  error("the engine does not have the special register '" + std::string(name) + "'",
-        {"level 'ptx' executes the PTX that this was assembled from"});
+  fail("the engine does not have the special register '" + std::string(name) + "'",
+       {"level 'ptx' executes the PTX that this was assembled from"});
   return kNoRegister;
 }
 

@@ -54,8 +54,8 @@ const SassLowering::PtxLine* SassLowering::ptx_line(const std::string& line) {
     made->places.push_back(static_cast<uint32_t>(std::strtoul(r.name.data() + 2, nullptr, 10)));
   auto module = ptx::parse_body(line + ";", registers);
   if (!module) {
-    error("'" + std::string(in_->spelling) + "' is the PTX '" + line +
-          "', which is not executed: " + module.error().message);
+    fail("'" + std::string(in_->spelling) + "' is the PTX '" + line +
+         "', which is not executed: " + module.error().message);
     return nullptr;
   }
   made->module = *module;
@@ -111,9 +111,9 @@ bool SassLowering::ptx_instruction(const PtxLine& line, std::span<const uint32_t
   base::Diagnostics faults;
   const Program program{line.module, line.module->functions().front(), false, {}};
   if (!Lowering(code, program, faults).lower_body(std::move(own)))
-    return error("'" + std::string(in_->spelling) + "' is the PTX '" + std::string(line.module->text()) +
-                 "', which is not executed" +
-                 (faults.list().empty() ? "" : ": " + faults.list().front().message));
+    return fail("'" + std::string(in_->spelling) + "' is the PTX '" + std::string(line.module->text()) +
+                "', which is not executed" +
+                (faults.list().empty() ? "" : ": " + faults.list().front().message));
   for (size_t i = first; i < code.instrs.size(); ++i) {
     Instr& made = code.instrs[i];
     made.guard = guard_;
