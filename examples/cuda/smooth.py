@@ -1,5 +1,5 @@
-"""Smooths an array by numba-cuda, with a mistake: the last thread writes an element past the end. doc/guide/cuda.md
-finds it."""
+"""Smooths an array by numba-cuda, with a mistake: the last thread writes an element past the end.
+doc/guide/cuda.md finds it."""
 
 import numpy as np
 from numba import cuda

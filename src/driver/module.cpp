@@ -128,7 +128,8 @@ void place_variables(Module& module, const artifact::CubinKernel& kernel) {
     if (p.bank >= 0 || !is_new[p.variable] || target == module.variables.end()) continue;
     const uint64_t value = p.value + target->second.address;
     const auto& holder = module.variables.find(kernel.variables[p.variable].name)->second;
-    if (p.offset + 8 <= holder.bytes) std::memcpy(reinterpret_cast<char*>(holder.address) + p.offset, &value, 8);
+    if (p.offset + 8 <= holder.bytes)
+      std::memcpy(reinterpret_cast<char*>(holder.address) + p.offset, &value, 8);
   }
 }
 

@@ -68,8 +68,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   auto plan = TRY(ArgumentPlan::make(code, options));
   // The shape is what the cubin and the options say, without what lowering adds.
   Target shape = code;
-  auto lower = [shape = std::move(shape), module = *module, function,
-                kernel = *kernel, variables = options.variables](const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
+  auto lower = [shape = std::move(shape), module = *module, function, kernel = *kernel,
+                variables = options.variables](
+                   const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
     code->level = "cubin";

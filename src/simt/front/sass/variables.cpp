@@ -40,7 +40,7 @@ void SassLowering::place_variables() {
     else if (const int number = builtin_number(p.symbol); !p.is_code && number >= 0)
       address = kFunctionWindow | static_cast<uint64_t>(number);
     else if (!p.is_code)
-      continue;  // zeros, as the cubin has it
+      continue;                                                               // zeros, as the cubin has it
     if (p.bank < 0 && kept_address(code.globals[p.variable].name)) continue;  // who keeps it has written it
     void* to = p.bank < 0 ? reinterpret_cast<char*>(code.globals[p.variable].address) + p.offset
                           : banks_[p.bank].data() + p.offset;
