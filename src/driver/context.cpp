@@ -188,11 +188,14 @@ Error cuCtxSynchronize_v2(Handle handle) {
   return context ? context->fault : kInvalidContext;
 }
 
+constexpr int kMallocHeapSize = 2;  // CU_LIMIT_MALLOC_HEAP_SIZE: refused once a kernel has asked for memory
+
 Error cuCtxSetLimit(int limit, size_t value) {
   auto& limits = current_context()->limits;
   if (limit < 0 || limit > 10) return kInvalidValue;
   auto it = limits.find(limit);
   if (it == limits.end()) return kUnsupportedLimit;
+  if (limit == kMallocHeapSize && !current_context()->heap->set_limit(value)) return kInvalidValue;
   it->second = value;
   return kSuccess;
 }

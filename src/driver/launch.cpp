@@ -34,6 +34,7 @@ simt::LoadOptions load_options(const Function& f, const std::array<uint32_t, 3>&
   options.block = block, options.cluster = cluster;
   options.grid_of_blocks = true;
   options.variables = f.module->addresses;
+  options.heap = f.module->heap.get();
   for (const Parameter& p : f.params) {
     const bool is_pointer =
         p.bytes >= 8;  // 8 bytes may be an address; more are given by the address of the bytes
@@ -50,8 +51,9 @@ base::Result<exec::Kernel*> kernel_of(Launch& launch) {
   std::copy(launch.block.begin(), launch.block.end(), key.begin());
   std::copy(launch.cluster.begin(), launch.cluster.end(), key.begin() + 3);
   if (auto it = f.kernels.find(key); it != f.kernels.end()) return it->second.get();
+  Module& m = *f.module;
+  if (Context* context = state().contexts.find(m.context)) m.heap = context->heap;
   const simt::LoadOptions options = load_options(f, launch.block, launch.cluster);
-  const Module& m = *f.module;
   auto kernel = TRY(m.level == "ptx" ? simt::load(m.ptx, f.name, options)
                                      : simt::load_cubin(m.bytes, m.listing, f.name, options, "<module>"));
   return (f.kernels[key] = std::move(kernel)).get();

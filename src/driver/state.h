@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <triton_runner/exec/heap.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/ptx/module.h>
 
@@ -46,6 +47,7 @@ struct Module {
   std::vector<std::shared_ptr<Function>> functions;                         // in the text's order
   Handle handle = nullptr, context = nullptr;
   Handle library = nullptr;
+  std::shared_ptr<exec::Heap> heap;  // the context's, as long as a kernel of the module may ask for it
   ~Module();
 };
 
@@ -175,6 +177,7 @@ struct Context {
   uint64_t id = 0;
   Error fault = kSuccess;  // of a kernel: what all calls answer from then on
   std::map<int, size_t> limits;
+  std::shared_ptr<exec::Heap> heap = std::make_shared<exec::Heap>();  // of malloc in kernels, from launch to launch
   Stream legacy, per_thread;
 };
 

@@ -35,7 +35,7 @@ struct LoadOptions {
   // and what Triton's enable_fp_fusion=False asks for.
   bool contract = true;
 
-  // What malloc and free of its launches take memory from; outlives the kernel. Null: each launch has a heap of its own.
+  // malloc and free of its launches take memory from this heap, which outlives the kernel. Null: each launch has its own.
   exec::Heap* heap = nullptr;
 
   // The rest says how Arguments become the text's parameters, where the caller knows more than the text does.

@@ -147,7 +147,7 @@ Handler nearest(int to, int from, std::index_sequence<kPlace...>) {
 int pair_of(Type type) {
   constexpr Type kTypes[] = {Type::kF16x2,  Type::kBf16x2, Type::kE4m3x2, Type::kE5m2x2, Type::kE2m3x2,
                              Type::kE3m2x2, Type::kE2m1x2, Type::kUe8m0x2};  // in the order of Pair
-  for (int pair = 0; pair < kPairF32; ++pair)
+  for (int pair = 0; pair < static_cast<int>(kPairF32); ++pair)
     if (kTypes[pair] == type) return pair;
   return -1;
 }

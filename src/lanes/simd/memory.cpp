@@ -398,8 +398,8 @@ bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint
   return true;
 }
 
-void gather32(std::byte* const* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
-              const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
+void gather32(std::byte* const* out, const std::byte* base, [[maybe_unused]] size_t end, const uint32_t* a,
+              uint32_t add, const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
 #if defined(SIMD_ISA_avx512)
   if (words == 1 && word_bytes == 4 && !mask && gather_near(out[0], base, end, a, add, n)) return;
 #endif

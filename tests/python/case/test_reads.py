@@ -1,4 +1,4 @@
-"""What a level reads and TTIR does not read: a warning of verify, with the place."""
+"""A level reads what TTIR does not read: that is a warning of verify, with the place."""
 
 import dataclasses
 

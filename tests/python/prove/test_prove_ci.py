@@ -1,4 +1,4 @@
-"""What CI systems read of proofs: pytest --triton-prove, --sarif and --junit of prove and verify --prove."""
+"""CI systems read of proofs: pytest --triton-prove, --sarif and --junit of prove and verify --prove."""
 
 import json
 import re

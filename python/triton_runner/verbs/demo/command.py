@@ -64,7 +64,7 @@ def _cells(row) -> tuple[str, str]:
 
 
 def _onward(kernels) -> str:
-    """What to do next, in a clone or where a wheel is installed."""
+    """Says what to do next, in a clone or where a wheel is installed."""
     known = (
         (commands.shell("ops"), "what runs, and the case that tests it"),
         (commands.shell("doctor"), "this machine, Triton, torch, GPUs"),

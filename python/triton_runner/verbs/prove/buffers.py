@@ -52,7 +52,7 @@ class Copy:
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """What is in flight. open: copies that no group has yet; groups: those of committed groups, the oldest
+    """Keeps what is in flight. open: copies that no group has yet; groups: those of committed groups, the oldest
     first; products, stores: the same of what reads shared memory; barriers: (slot, parity, copies) of
     mbarriers that copies arrive at."""
 
@@ -390,7 +390,7 @@ def _last(groups: tuple, count: int) -> tuple:
 
 
 def _bound(names, values, env: dict) -> dict:
-    """What is known of values, under other names; what nobody knows is taken from the old ones."""
+    """Gives what is known of values under other names; what nobody knows is taken from the old ones."""
     return {name: env.get(value) for name, value in zip(names, values, strict=True)}
 
 

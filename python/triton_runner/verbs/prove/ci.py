@@ -39,7 +39,7 @@ def _check(proof: Proof, answer: Answer) -> Check:
 
 
 def issues_of(proof: Proof, answer: Answer) -> list[Issue]:
-    """What a person should see of an answer; nothing where it is proved."""
+    """Says what a person should see of an answer; nothing where it is proved."""
     rule, assumed = f"prove-{answer.property}", _assumed(proof, answer)
     if answer.verdict == REFUTED:
         example = answer.counter_example

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kDeepestCall = 64;
 
-// Where a thread's frame is in its local memory.
+// The address of a thread's frame is in its local memory.
 uint64_t frame_of(const Exec& x, const Operands& in, uint32_t lane) {
   const uint64_t thread = uint64_t{x.first + lane} * x.code().local_bytes;
   return thread + (in.b == kNoRegister ? 0 : x.reg<uint64_t>(in.b)[lane]);

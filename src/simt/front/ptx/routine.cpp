@@ -6,7 +6,7 @@
 //                           branch           to the first instruction of fib
 //                           leave_routine    puts registers back, takes r
 //
-// Where a routine returns to is a number in a register of its own (Routine::link), by which its last instruction jumps.
+// The place that a routine returns to is a number in a register of its own (Routine::link), by which its last instruction jumps.
 #include <triton_runner/ptx/contract.h>
 #include <triton_runner/ptx/flow.h>
 #include <triton_runner/ptx/liveness.h>
