@@ -177,7 +177,8 @@ struct Context {
   uint64_t id = 0;
   Error fault = kSuccess;  // of a kernel: what all calls answer from then on
   std::map<int, size_t> limits;
-  std::shared_ptr<exec::Heap> heap = std::make_shared<exec::Heap>();  // of malloc in kernels, from launch to launch
+  std::shared_ptr<exec::Heap> heap =
+      std::make_shared<exec::Heap>();  // of malloc in kernels, from launch to launch
   Stream legacy, per_thread;
 };
 

@@ -17,7 +17,7 @@ using namespace triton_runner::num::testing;
 
 namespace {
 
-constexpr int kTileRows = kMfmaRows, kColumns = 32, kSteps = 32;
+constexpr int kTileRows = kMfmaRows, kTileColumns = 32, kTileSteps = 32;
 
 struct Sides {
   std::vector<float> a, b;
@@ -29,7 +29,7 @@ Sides some(std::mt19937& random, int spread, int least) {
   Sides s;
   for (int side = 0; side < 2; ++side) {
     std::vector<float>& to = side ? s.b : s.a;
-    for (int i = 0; i < (side ? kColumns : kTileRows) * kSteps; ++i) {
+    for (int i = 0; i < (side ? kTileColumns : kTileRows) * kTileSteps; ++i) {
       const int whole = static_cast<int>(random() % 2048),
                 by = static_cast<int>(random() % (2 * spread + 1)) - spread;
       const float size = random() % 8 == 0 ? 0.0f : std::ldexp(static_cast<float>(whole | 1024), by - 10);
@@ -46,24 +46,24 @@ Sides some(std::mt19937& random, int spread, int least) {
 // The same products one row and one group at a time.
 void by_groups(const Sides& s, int group, bool by_halves, float* sums) {
   for (int row = 0; row < kTileRows; ++row)
-    for (int k = 0; k < kSteps; k += group) {
+    for (int k = 0; k < kTileSteps; k += group) {
       std::vector<int32_t> part, exponent;
       for (int i = k; i < k + group; ++i) {
         part.push_back(s.parts[0][static_cast<size_t>(i * kTileRows + row)]);
         exponent.push_back(s.exponents[0][static_cast<size_t>(i * kTileRows + row)]);
       }
-      mfma({part.data(), exponent.data(), &s.parts[1][static_cast<size_t>(k * kColumns)],
-            &s.exponents[1][static_cast<size_t>(k * kColumns)], sums + row * kColumns, kColumns, group, 4,
-            by_halves});
+      mfma({part.data(), exponent.data(), &s.parts[1][static_cast<size_t>(k * kTileColumns)],
+            &s.exponents[1][static_cast<size_t>(k * kTileColumns)], sums + row * kTileColumns, kTileColumns,
+            group, 4, by_halves});
     }
 }
 
 MfmaRows rows_of(const Sides& s, int group, bool by_halves, float* sums) {
-  return {s.a.data(), s.exponents[0].data(),
-          s.b.data(), s.exponents[1].data(),
-          sums,       kTileRows,
-          kColumns,   kSteps,
-          group,      by_halves};
+  return {s.a.data(),   s.exponents[0].data(),
+          s.b.data(),   s.exponents[1].data(),
+          sums,         kTileRows,
+          kTileColumns, kTileSteps,
+          group,        by_halves};
 }
 
 // On each instruction set in turn.
@@ -84,15 +84,15 @@ TEST(mfma_rows_have_the_bits_of_groups) {
     for (int round = 0; round < 200; ++round) {
       const int spread = round % 3 == 0 ? 2 : round % 3 == 1 ? 14 : 45, group = round % 2 ? 16 : 8;
       const Sides s = some(random, spread, spread == 14 ? -14 : -126);
-      float sums[kTileRows * kColumns], other[kTileRows * kColumns];
+      float sums[kTileRows * kTileColumns], other[kTileRows * kTileColumns];
       for (float& c : sums)
         c = random() % 4 == 0 ? 0
                               : std::ldexp(static_cast<float>(random() % 65536) - 32768,
                                            static_cast<int>(random() % 60) - 45);
-      std::copy_n(sums, kTileRows * kColumns, other);
+      std::copy_n(sums, kTileRows * kTileColumns, other);
       by_groups(s, group, round % 2 != 0, other);
-      CHECK_EQ(mfma_rows(rows_of(s, group, round % 2 != 0, sums), 0), kSteps);
-      for (int i = 0; i < kTileRows * kColumns; ++i)
+      CHECK_EQ(mfma_rows(rows_of(s, group, round % 2 != 0, sums), 0), kTileSteps);
+      for (int i = 0; i < kTileRows * kTileColumns; ++i)
         CHECK_EQ(std::bit_cast<uint32_t>(sums[i]), std::bit_cast<uint32_t>(other[i]));
     }
   });
@@ -102,7 +102,7 @@ TEST(mfma_rows_stop_at_a_sum_that_is_not_finite) {
   std::mt19937 random(2);
   for_each_isa([&] {
     const Sides s = some(random, 2, -126);
-    float sums[kTileRows * kColumns] = {};
+    float sums[kTileRows * kTileColumns] = {};
     sums[37] = std::numeric_limits<float>::infinity();
     CHECK_EQ(mfma_rows(rows_of(s, 8, false, sums), 0), 0);
     CHECK_EQ(sums[0], 0.0f);
@@ -113,15 +113,15 @@ TEST(mfma_chain_rows_fuse_one_product_after_the_other) {
   std::mt19937 random(3);
   for_each_isa([&] {
     const Sides s = some(random, 14, -126);
-    float sums[kTileRows * kColumns] = {}, other[kTileRows * kColumns] = {};
+    float sums[kTileRows * kTileColumns] = {}, other[kTileRows * kTileColumns] = {};
     mfma_chain_rows(rows_of(s, 8, false, sums));
     for (int row = 0; row < kTileRows; ++row)
-      for (int j = 0; j < kColumns; ++j)
-        for (int k = 0; k < kSteps; ++k)
-          other[row * kColumns + j] =
+      for (int j = 0; j < kTileColumns; ++j)
+        for (int k = 0; k < kTileSteps; ++k)
+          other[row * kTileColumns + j] =
               std::fma(s.a[static_cast<size_t>(k * kTileRows + row)],
-                       s.b[static_cast<size_t>(k * kColumns + j)], other[row * kColumns + j]);
-    for (int i = 0; i < kTileRows * kColumns; ++i)
+                       s.b[static_cast<size_t>(k * kTileColumns + j)], other[row * kTileColumns + j]);
+    for (int i = 0; i < kTileRows * kTileColumns; ++i)
       CHECK_EQ(std::bit_cast<uint32_t>(sums[i]), std::bit_cast<uint32_t>(other[i]));
   });
 }

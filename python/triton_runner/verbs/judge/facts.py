@@ -1,4 +1,4 @@
-"""Tells what the text of a kernel says of it: read from the graph that our parser makes of it, in the broker: an
+"""Tells what the text of a kernel says, read from the graph that our parser makes of it, in the broker: an
 answer's process has sent the text, and a text that cannot be read is refused as any other step."""
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Copy:
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Keeps what is in flight. open: copies that no group has yet; groups: those of committed groups, the oldest
+    """Keeps what is in flight. open: copies without a group; groups: those of committed groups, the oldest
     first; products, stores: the same of what reads shared memory; barriers: (slot, parity, copies) of
     mbarriers that copies arrive at."""
 
