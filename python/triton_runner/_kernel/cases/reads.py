@@ -18,7 +18,7 @@ _PLACE = re.compile(r"(?P<op>.*) at (?P<file>.*?):(?P<line>\d+)(:(?P<column>\d+)
 
 
 def beyond(launch: Relaunch, sets: dict) -> list[Finding]:
-    """Finds what each level reads beyond the highest one. sets: a _core.ReadSet by level, the highest first."""
+    """Finds what each level reads beyond the highest. sets: a _core.ReadSet by level, the highest first."""
     found: dict[tuple, Finding] = {}
     highest = next(iter(sets), "")
     for level, reads in sets.items():
