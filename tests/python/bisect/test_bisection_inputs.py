@@ -6,6 +6,8 @@ import pytest
 
 triton = pytest.importorskip("triton")
 from bisecting import INSTALLED, judge  # noqa: E402
+from triton_runner import bisect  # noqa: E402
+from triton_runner._base.errors import DiagnosticError  # noqa: E402
 from triton_runner.verbs.bisect import job  # noqa: E402
 from triton_runner.verbs.bisect.trial import Launches, Seen  # noqa: E402
 
@@ -38,6 +40,13 @@ def test_runs_share_the_seeds_that_a_program_does_not_set(tmp_path, made):
     (seen,) = said["evidence"]
     assert (seen["argument"], seen["class"]) == ("out", "wrong")
     assert seen["got"] == pytest.approx(seen["want"] * 4 / 3)
+
+
+def test_a_program_that_does_nothing_is_not_right(tmp_path):
+    program = tmp_path / "nothing.py"
+    program.write_text("import triton\n")
+    with pytest.raises(DiagnosticError, match="compiles no kernel in any release"):
+        bisect(str(program), versions=[INSTALLED])
 
 
 def test_other_inputs_are_said_before_other_outputs(tmp_path):

@@ -137,6 +137,11 @@ class _Bisection:
             for version, trial in zip(self.wanted, pool.map(self._judge, self.wanted), strict=True):
                 self.judged[version] = trial
                 self.say(f"{version}: {trial.verdict}", done=(len(self.judged), len(self.wanted)))
+        if all(trial.verdict == "right" and not trial.kernels for trial in self.judged.values()):
+            raise fail(
+                f"{self.program.name} compiles no kernel in any release: there is nothing to bisect",
+                "a program for bisect launches kernels, and fails where a result is wrong",
+            )
 
     def _judge(self, version: str) -> Trial:
         try:

@@ -74,6 +74,12 @@ def _of_release(rows: list[dict], release: str) -> list[dict]:
     if (other := distribution_of(release)) is None:
         version = _version(release)
         return [row for row in rows if any(_has(name, version) for name in (row, *row["old_names"]))]
+    patch = release.removeprefix(f"{other.name}-")
+    if patch != release and not any(f"{known}.".startswith(f"{patch}.") for known in other.patches):
+        raise click.BadParameter(
+            f"'{release}' is none of {', '.join(f'{other.name}-{patch}' for patch in other.patches)}",
+            param_hint="--release",
+        )
     added = {name for name in other.ops if not name.startswith("-")}
     dropped = {name[1:] for name in other.ops if name.startswith("-")}
     kept = [
