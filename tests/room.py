@@ -17,11 +17,25 @@ import layers
 
 ROOT = folders.ROOT
 PAGES = ROOT / "doc" / "internals"
-CASES = {  # the golden cases that reach a library of src, beside its own unit tests
-    "ir": "tests/cases/ir", "ptx": "tests/cases/ptx", "lanes": "tests/cases/ptx", "sass": "tests/cases/sass",
-    "amdgcn": "tests/cases/amdgcn", "simt": "tests/cases/ptx", "tile": "tests/golden", "num": "tests/golden",
-    "layout": "tests/golden",
+CASES = {  # the golden cases that reach a folder of src, beside unit tests: of the longest name that fits
+    "ir": ["tests/cases/bad-input", "tests/cases/op"],
+    "ptx": ["tests/cases/ptx"], "lanes": ["tests/cases/ptx"],
+    "sass": ["tests/cases/sass"], "amdgcn": ["tests/cases/amdgcn"], "simt": ["tests/cases/ptx"],
+    "simt/front/sass": ["tests/cases/sass"], "simt/front/amdgcn": ["tests/cases/amdgcn"],
+    "tile": ["tests/cases/op", "tests/cases/tile"],
+    "tile/check": ["tests/cases/check", "tests/python/checks"],
+    "tile/machine": ["tests/cases/op", "tests/cases/tile-gpu"], "probe/insert": ["tests/cases/insert"],
+    "num": ["tests/cases/op"], "machine": ["tests/cases/tile-gpu", "tests/cases/ptx"],
+    "layout": ["tests/golden/layouts.txt"],
 }  # fmt: skip
+PARTS = ("command", "run", "text", "results")  # of a verb: no subject of a test
+PAGE = {
+    "num": "numerics.md",
+    "layout": "layouts.md",
+    "lanes": "simt.md",
+    "machine": "hardware.md",
+    "deploy": "devices.md",
+}
 
 
 def plain(cell: str) -> str:
@@ -56,22 +70,39 @@ def grep(pattern: str, *places: str) -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
 
 
-def includers(path: pathlib.Path) -> list[str]:
-    """The files that include a file of src, or the header beside it."""
-    header = path if path.suffix in (".h", ".def") else path.with_suffix(".h")
+def headers(path: pathlib.Path) -> list[pathlib.Path]:
+    """A header itself; of a source file the header beside it, else those that declare what it defines."""
+    if path.suffix in (".h", ".def"):
+        return [path]
+    if path.with_suffix(".h").is_file():
+        return [path.with_suffix(".h")]
+    library = path.relative_to(ROOT / "src").parts[0]
+    places = [f"src/{library}", f"include/triton_runner/{library}"]
+    staged = [*(ROOT / places[0]).glob(f"internal/{path.stem}.h"), *(ROOT / places[1]).glob(f"{path.stem}.h")]
+    classes = dict.fromkeys(re.findall(r"^[\w:<>*& ]*\b([A-Z]\w+)::~?\w+\([^;]*\{$", path.read_text(), re.M))
+    declared = [ROOT / one for name in classes for one in grep(rf"^(class|struct) {name}\b[^;]*\{{", *places)]
+    public = [
+        ROOT / "include" / one for one in re.findall(rf"<(triton_runner/{library}/\w+\.h)>", path.read_text())
+    ]
+    return (
+        staged
+        or [one for one in declared if one.suffix == ".h"]
+        or [one for one in public if one.is_file()][:1]
+    )
+
+
+def includers(header: pathlib.Path) -> list[str]:
+    """The files that include a header, as it lies or as its folder stages it."""
     found = []
-    for name in grep(
-        rf"#include .*\b{re.escape(header.name)}[\">]", "src", "include", "python/bindings", "tests/unit"
-    ):
+    places = "src", "include", "python/bindings", "tests/unit"
+    for name in grep(rf"#include .*\b{re.escape(header.name)}[\">]", *places):
         for included in re.findall(r'#include ["<]([^">]+)[">]', (ROOT / name).read_text()):
             beside = (ROOT / name).parent / included
-            staged = str(header).replace("/internal/", "/")  # as the folder's own headers are staged
-            is_it = (
-                beside == header
-                if beside.is_file()
-                else f"{staged} ".endswith(f"/{included.split('triton_runner/')[-1]} ")
+            staged = str(header).replace("/internal/", "/")
+            same = staged.endswith(f"/{included.removeprefix('triton_runner/')}") or str(header).endswith(
+                f"/{included}"
             )
-            if is_it and ROOT / name != path and name not in found:
+            if (beside == header if beside.is_file() else same) and name not in found:
                 found.append(name)
     return found
 
@@ -89,6 +120,9 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     rows, inside = table("architecture.md"), path.relative_to(ROOT / "src")
     library = inside.parts[0]
     cells, page = rows[library]
+    page = next(
+        (one for one in (PAGE.get(library), f"{library}.md") if one and (PAGES / one).is_file()), page
+    )
     facts = [("library", f"src/{library}: {plain(cells[1])}")]
     may = ", ".join(below(library, rows)) or "nothing else of src"
     if library == "simt":
@@ -103,34 +137,28 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         holds = table("tile-engine.md")[room][0][1] if room else "the core, and what makes up a launch"
         facts.append(("room", f"src/tile{room and '/'}{room}: {plain(holds)}"))
         under = ", ".join(sorted(folders.MAY_INCLUDE[room])) or "no other folder"
+        if not room and path.stem in folders.ON_TOP:
+            under = "all folders of src/tile, above which it stands"
+        page = "tile-engine.md"
         may = f"the core (src/tile itself) and {under}; {may}"
     elif len(inside.parts) > 2:
         facts.append(("room", f"src/{inside.parent}"))
-    users = includers(path)
+    users = [name for header in headers(path) for name in includers(header) if ROOT / name != path]
     tests = [name for name in users if name.endswith("_test.cpp")]
-    tests += [
-        str(beside.relative_to(ROOT))
-        for beside in [path.with_name(f"{path.stem}_test.cpp")]
-        if beside.is_file()
-    ]
-    cases = (
-        "tests/cases/amdgcn"
-        if "amdgcn" in inside.parts
-        else "tests/cases/sass"
-        if "sass" in inside.parts
-        else ""
-    )
-    cases = cases or CASES.get(library, "")
-    rows_of = [
-        f"the row of {name}" for name in dict.fromkeys(re.findall(r"\blower_(\w+)\(", path.read_text()))
-    ]
+    tests += [str(beside.relative_to(ROOT)) for beside in path.parent.glob(f"{path.stem}_test.cpp")]
+    if not tests:
+        tests = [str(one.relative_to(ROOT)) for one in sorted(path.parent.glob("*_test.cpp"))]
+    nearest = max((name for name in CASES if f"{inside.parent}/".startswith(f"{name}/")), key=len, default="")
+    handlers = re.findall(r"^[\w:<>*& ]+ lower_(\w+)\([^;]*\{$", path.read_text(), re.M)
     facts += [
         ("includes", may),
-        ("is used by", shown([name for name in users if name not in tests] or rows_of)),
         (
-            "tests",
-            shown([*dict.fromkeys(tests), *([cases] if cases else [])], "those of who uses it"),
+            "is used by",
+            shown(
+                [*dict.fromkeys(n for n in users if n not in tests)] or [f"the row of {n}" for n in handlers]
+            ),
         ),
+        ("tests", shown([*dict.fromkeys(tests), *CASES.get(nearest, [])], "those of who uses it")),
         ("page", str((PAGES / page).resolve().relative_to(ROOT))),
         ("try", 'make test PARTS="build unit cases"'),
     ]
@@ -150,38 +178,64 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         facts.append(("room", f"{room}: {plain(row[0][-1])}"))
     if path.parent.name != room and folder.is_file() and folder != path:
         facts.append(("folder", f"{path.parent.relative_to(layers.PACKAGE)}: {opening(folder)}"))
-    under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     users = [
         other for other, module in ((n, layers.Module(p, known)) for n, p in known.items())
         if any(imported == name for imported, *_ in module.imports)
     ]  # fmt: skip
+    if path.stem not in ("__init__", *PARTS):
+        started = grep(rf'["/]{path.name}"', "python/triton_runner")
+        users += [one.removeprefix("python/triton_runner/")[:-3].replace("/", ".") for one in started]
     dotted = re.escape(f"triton_runner.{name}") if name != "triton_runner" else "import triton_runner"
     package, _, last = name.rpartition(".")
-    pattern = rf"{dotted}\b|from triton_runner\.?{re.escape(package)} import .*\b{last}\b"
+    named = rf"from triton_runner\.?{re.escape(package)} import .*\b{last}\b"
+    pattern = rf"{dotted}($|[^.\w])|from {dotted} import|{named}"
     verb = name.split(".")[1] if room == "verbs" and "." in name else ""
-    guide = ROOT / "doc" / "guide" / f"{verb}.md"
-    page = str(guide.relative_to(ROOT)) if verb and guide.is_file() else "doc/internals/architecture.md"
     tests = [one for one in grep(pattern, "tests") if "/test_" in one]
     if verb and not tests:
-        own = (ROOT / "tests" / "python" / verb).glob("test_*.py")
-        tests = sorted(str(one.relative_to(ROOT)) for one in own)
+        tests = [str(one.relative_to(ROOT)) for one in (ROOT / "tests" / "python" / verb).glob("test_*.py")]
         tests = tests or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
     if not tests and users:
         tests = grep(
             "|".join(rf"triton_runner\.{re.escape(user)}\b" for user in users), "tests/python/*/test_*"
         )
         verbs = {user.split(".")[1] for user in users if user.startswith("verbs.")}
-        tests = tests or [
-            one for one in grep(f'"({"|".join(verbs) or "-"})"', "tests/python") if "/test_" in one
-        ]
+        if not tests and verbs:
+            tests = [one for one in grep(f'"({"|".join(verbs)})"', "tests/python") if "/test_" in one]
+    last = verb if last in PARTS else last
+    near = path.parent.name if path.parent.name != "triton_runner" else last
+    tests = tests or [str(one.relative_to(ROOT)) for one in (ROOT / "tests/python").glob(f"*/test_{near}.py")]
+    tests.sort(
+        key=lambda one: (
+            f"test_{last}" not in one,
+            f"test_{verb or near}" not in one,
+            f"/{near}/" not in one,
+            one,
+        )
+    )
+    under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
+    may = f"its own room ({room}), and {', '.join(under) or 'the standard library'}"
+    if verb:
+        others = [f"verbs.{to}, for {why}" for (one, to), why in layers.BETWEEN.items() if one == verb]
+        may = f"its own folder, and of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}"
     facts += [
-        ("imports", f"its own room, and {', '.join(under) or 'the standard library'}"),
-        ("is used by", shown(sorted(users))),
+        ("imports", f"{may}; less, where its opening says so"),
+        ("is used by", shown(sorted(dict.fromkeys(users)))),
         ("tests", shown(tests, "those of who uses it")),
-        ("page", page),
+        ("page", page_of(path, verb)),
         ("try", f"pytest -q {tests[0]}" if tests else "make test"),
     ]
     return facts
+
+
+def page_of(path: pathlib.Path, verb: str) -> str:
+    """The guide of a verb, or the page of internals or reference that names the module most."""
+    guide = ROOT / "doc" / "guide" / f"{verb}.md"
+    if verb and guide.is_file():
+        return str(guide.relative_to(ROOT))
+    words = f"triton-runner {verb}\\b" if verb else f"{path.parent.name}/{path.name}"
+    places = ["doc/guide"] if verb else ["doc/internals", "doc/reference"]
+    count = {one: len(re.findall(words, (ROOT / one).read_text())) for one in grep(words, *places)}
+    return max(count, key=lambda one: count[one], default="doc/internals/architecture.md")
 
 
 def shown(names: list[str], otherwise: str = "nobody by name", most: int = 6) -> str:
