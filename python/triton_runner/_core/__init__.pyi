@@ -18,6 +18,23 @@ from triton_runner._core import (
 )
 
 
+def advice_on(kind: str, race: str = '') -> str:
+    """
+    The clause that says what to do about a fault, by KernelTrap.kind and KernelTrap.race; "" where no check reports it.
+    """
+
+class ReadSet:
+    """
+    The bytes of global memory that launches under check="race" and Options.reads read.
+    """
+
+    def __init__(self) -> None: ...
+
+    def beyond(self, other: ReadSet) -> list:
+        """
+        (the place that read them, the address of the first, how many) of the bytes that the other set lacks, by place.
+        """
+
 class Check(enum.IntEnum):
     """What a launch on the CPU looks for, as bits."""
 
@@ -44,23 +61,6 @@ class Check(enum.IntEnum):
     SURPLUS = 256
 
     VIEW = 2048
-
-def advice_on(kind: str, race: str = '') -> str:
-    """
-    The clause that says what to do about a fault, by KernelTrap.kind and KernelTrap.race; "" where no check reports it.
-    """
-
-class ReadSet:
-    """
-    The bytes of global memory that launches under check="race" and Options.reads read.
-    """
-
-    def __init__(self) -> None: ...
-
-    def beyond(self, other: ReadSet) -> list:
-        """
-        (the place that read them, the address of the first, how many) of the bytes that the other set lacks, by place.
-        """
 
 class Substitution:
     """

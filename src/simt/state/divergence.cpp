@@ -125,7 +125,6 @@ void pass_guarded(Exec& x, const Instr& in) {
 
 void park(Exec& x, const Instr& in, PathState state) {
   pass_guarded(x, in);
-  --x.fuel;  // the scheduler looks at the clock where paths do nothing but wait
   if (x.path->since == 0) x.path->since = ++x.cta->turns;
   x.path->state = state;
   x.pc = &in;

@@ -40,6 +40,7 @@ RUN = {
     ("_kernel.compiling.passes_launch", "passes KERNEL"): (("passes", KERNEL, *SIGNATURE), 0, "make_ttgir"),
     ("_pipeline.workers", "versions remove *"): (("versions", "remove", "3.0.0"), 1, "3.0.0 was not"),
     ("_pipeline.versions", "versions"): (("versions",), 0, "installed"),
+    ("_pretend.running", "versions *"): (("versions", "add", "3.9.0"), 0, ""),
     ("_pretend.running", "run"): (("run", "right.py"), 0, ""),
     ("_base.paths", "exec --grid GRID *"): (
         ("exec", "--grid", "1", str(IR), *itertools.chain(*(("--arg", x) for x in ARRAYS))), 0, "out_ptr",
@@ -217,7 +218,7 @@ def test_the_commands_of_the_core():
         for text in texts
         for match in re.findall(r"triton-runner ([a-z]+)((?: --[a-z]+ ?[\w,]*)*)", text)
     }
-    assert {verb for verb, _ in found} == {"export", "compile", "ops"}
+    assert {verb for verb, _ in found} == {"cuda", "export", "compile", "ops"}
     for verb, options in found:
         known = warm.invoke(verb, "--help").output
         assert all(option in known for option in re.findall("--[a-z]+", options)), (verb, options)

@@ -71,7 +71,7 @@ def test_pages_are_those_of_the_results():
     """`python tests/suite/results.py` writes them; each has at most 90 lines, all at most 9,000 words."""
     words = 0
     pages = sorted(results.PAGES.glob("*.md"))
-    assert len(pages) == 4
+    assert len(pages) == 6
     for page in pages:
         text = page.read_text()
         assert results.page_text(text) == text, f"{page.name}: run python tests/suite/results.py"

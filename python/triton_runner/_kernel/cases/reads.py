@@ -24,6 +24,8 @@ def beyond(launch: Relaunch, sets: dict) -> list[Finding]:
     for level, reads in sets.items():
         for place, address, count in reads.beyond(sets[highest]):
             argument, where = _argument_at(launch, address)
+            if not argument:  # the launch brings it, as a tensor map; what is nobody's is check="oob"
+                continue
             key = (argument, where, count)
             finding = _finding(launch, highest, level, place, argument, where, count)
             found[key] = found[key].at(level) if key in found else finding

@@ -128,7 +128,7 @@ _ARGUMENTS = {
     "assemble place": _files("ptx", "cubin", "trcase"), "ops names": _files("ttir", "ttgir", "ptx", "trcase"),
     "versions add releases": Offer("words", _RELEASES), "versions remove releases": Offer("words", _RELEASES),
     "versions run release": Offer("words", _RELEASES),
-    "judge task": _files("py", "txt"), "prove program": _IN_FILE,
+    "judge task": _files("py", "txt"), "prove program": _IN_FILE, "cuda program": _ANY_FILE,
     "cache explain hash_": _TEXT, "layout encoding": _TEXT, "dev recipe": _TEXT,
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ def _checks(context, parameter, text: str) -> str:
     return words
 
 
-@verbs.command("cuda", group="execute", place=6, cls=ProgramOrFile)
+@verbs.command("cuda", group="execute", place=7, cls=ProgramOrFile)
 @click.option("--chip", default="h100", show_default=True, help="The GPU that the program sees: a100, h200.")
 @click.option("--check", default="", callback=_checks, help="Checks of each launch: race, uninit, nan, ...")
 @click.option(
@@ -26,7 +26,7 @@ def _checks(context, parameter, text: str) -> str:
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cuda_command(chip, check, launches, is_module, program, arguments):
-    """Run PROGRAM, which launches kernels by the CUDA driver API (numba-cuda, cuda-core, tinygrad, PyCUDA,
+    """Run PROGRAM, which launches kernels by the CUDA driver API (numba-cuda, cuda-core, tinygrad,
     C++), without a GPU: its PTX and machine code run on the CPU, and every access to memory is checked.
 
     PROGRAM is a Python program, with -m a module, or any other program: a.out, or python x.py. Processes that

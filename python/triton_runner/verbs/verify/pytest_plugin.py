@@ -133,8 +133,8 @@ class _Test:
         return _shown(new)
 
     def seen(self) -> Seen:
-        judged, names = self.judged(), ci_checks.issue_of
-        issues = [names(finding, one.kernel) for one in judged for finding in one.findings]
+        judged = self.judged()
+        issues = [ci_checks.issue_of(finding, one) for one in judged for finding in one.findings]
         proofs = self.proofs()
         issues += _refutations(proofs)
         unjudged = self.unjudged + [
