@@ -24,9 +24,10 @@ void clear(Handle handle) {
   State& s = state();
   s.streams.remove_all([&](const Stream& x) { return x.context == handle; });
   s.events.remove_all([&](const Event& x) { return x.context == handle; });
-  s.functions.remove_all(
-      [&](const Function& x) { return x.module->context == handle && !x.module->library; });
-  s.modules.remove_all([&](const Module& x) { return x.context == handle && !x.library; });
+  const auto is_of_context = [&](const Module& x) { return x.context == handle && !x.library; };
+  for (const auto& [of, module] : s.modules)
+    if (is_of_context(*module)) forget(*module);
+  s.modules.remove_all(is_of_context);
   s.blocks.release_all([&](const Block& b) { return b.context == handle && b.kind != Kind::kVariable; });
 }
 
@@ -140,16 +141,10 @@ Error cuCtxSetCurrent(Handle handle) {
 }
 
 Error cuCtxGetCurrent(Handle* out) {
-  if (!out) return kInvalidValue;
-  *out = context_stack().empty() ? nullptr : context_stack().back();
-  return kSuccess;
+  return give(out, context_stack().empty() ? nullptr : context_stack().back());
 }
 
-Error cuCtxGetDevice(int* out) {
-  if (!out) return kInvalidValue;
-  *out = 0;
-  return kSuccess;
-}
+Error cuCtxGetDevice(int* out) { return give(out, 0); }
 Error cuCtxGetDevice_v2(int* out, Handle handle) {
   if (!out) return kInvalidValue;
   if (handle ? !state().contexts.find(handle) : !current_context()) return kInvalidContext;
@@ -157,11 +152,7 @@ Error cuCtxGetDevice_v2(int* out, Handle handle) {
   return kSuccess;
 }
 
-Error cuCtxGetFlags(unsigned* out) {
-  if (!out) return kInvalidValue;
-  *out = current_context()->flags;
-  return kSuccess;
-}
+Error cuCtxGetFlags(unsigned* out) { return give(out, current_context()->flags); }
 
 Error cuCtxSetFlags(unsigned flags) {
   if (flags > kFlags) return kInvalidValue;
@@ -209,16 +200,10 @@ Error cuCtxGetLimit(size_t* out, int limit) {
   return kSuccess;
 }
 
-Error cuCtxGetCacheConfig(int* out) {
-  if (!out) return kInvalidValue;
-  *out = 0;
-  return kSuccess;
-}
+Error cuCtxGetCacheConfig(int* out) { return give(out, 0); }
 Error cuCtxSetCacheConfig(int config) { return config >= 0 && config <= 3 ? kSuccess : kInvalidValue; }
 Error cuCtxGetSharedMemConfig(int* out) {
-  if (!out) return kInvalidValue;
-  *out = 1;  // banks of four bytes
-  return kSuccess;
+  return give(out, 1);  // banks of four bytes
 }
 Error cuCtxSetSharedMemConfig(int config) { return config >= 0 && config <= 2 ? kSuccess : kInvalidValue; }
 

@@ -71,11 +71,7 @@ Error cuInit(unsigned flags) {
   return kSuccess;
 }
 
-Error cuDriverGetVersion(int* out) {
-  if (!out) return kInvalidValue;
-  *out = kDriverVersion;
-  return kSuccess;
-}
+Error cuDriverGetVersion(int* out) { return give(out, kDriverVersion); }
 
 Error cuGetErrorName(int error, const char** out) {
   if (!out) return kInvalidValue;
@@ -106,11 +102,7 @@ Error cuGetErrorString(int error, const char** out) {
 Error cuProfilerStart() { return kSuccess; }  // nothing is recorded
 Error cuProfilerStop() { return kSuccess; }
 
-Error cuDeviceGetCount(int* out) {
-  if (!out) return kInvalidValue;
-  *out = 1;
-  return kSuccess;
-}
+Error cuDeviceGetCount(int* out) { return give(out, 1); }
 
 Error cuDeviceGet(int* out, int ordinal) {
   if (!out) return kInvalidValue;

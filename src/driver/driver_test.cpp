@@ -165,6 +165,16 @@ TEST(destroyed_handles_are_not_given_again) {
   CHECK_EQ(cuStreamDestroy_v2(second), 0);
 }
 
+TEST(functions_of_a_context_that_ended_are_no_handles) {
+  Fixture f;
+  const Handle kernel = state().functions.find(f.scale)->kernel;
+  size_t offset = 0, bytes = 0;
+  CHECK_EQ(cuFuncGetParamInfo(kernel, 0, &offset, &bytes), 0);
+  CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  CHECK_EQ(cuFuncGetParamInfo(kernel, 0, &offset, &bytes), 400);
+  CHECK_EQ(f.launch(0, 1), 400);
+}
+
 TEST(boxes_are_copied_by_rows) {
   Fixture f;
   std::vector<float> values(12);

@@ -141,43 +141,25 @@ Error cuFuncSetSharedMemConfig(Handle handle, int config) {
   return config >= 0 && config <= 2 ? kSuccess : kInvalidValue;
 }
 Error cuFuncGetModule(Handle* out, Handle handle) {
-  const Function* f = function_of(handle);
-  if (!f) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = f->module->handle;
-  return kSuccess;
+  return give(function_of(handle), out, [](const Function& f) { return f.module->handle; });
 }
 Error cuFuncGetName(const char** out, Handle handle) {
-  const Function* f = function_of(handle);
-  if (!f) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = f->name.c_str();
-  return kSuccess;
+  return give(function_of(handle), out, [](const Function& f) { return f.name.c_str(); });
 }
 Error cuFuncGetParamInfo(Handle handle, size_t index, size_t* offset, size_t* bytes) {
   return info(function_of(handle), index, offset, bytes);
 }
 Error cuFuncIsLoaded(int* out, Handle handle) {
   if (!function_of(handle)) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = 1;
-  return kSuccess;
+  return give(out, 1);
 }
 Error cuFuncLoad(Handle handle) { return function_of(handle) ? kSuccess : kInvalidHandle; }
 
 Error cuKernelGetFunction(Handle* out, Handle handle) {
-  const Function* f = state().kernels.find(handle);
-  if (!f) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = f->handle;
-  return kSuccess;
+  return give(state().kernels.find(handle), out, &Function::handle);
 }
 Error cuKernelGetLibrary(Handle* out, Handle handle) {
-  const Function* f = state().kernels.find(handle);
-  if (!f) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = f->module->library;
-  return kSuccess;
+  return give(state().kernels.find(handle), out, [](const Function& f) { return f.module->library; });
 }
 Error cuKernelGetAttribute(int* out, int attribute, Handle handle, int device) {
   if (device != 0) return kInvalidDevice;

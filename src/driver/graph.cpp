@@ -166,26 +166,12 @@ Error cuGraphReleaseUserObject(Handle handle, Handle object, unsigned count) {
   return release_object(object, count);
 }
 
-Error cuGraphGetId(Handle handle, unsigned* out) {
-  const Graph* graph = graph_of(handle);
-  if (!graph) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = static_cast<unsigned>(graph->id);
-  return kSuccess;
-}
+Error cuGraphGetId(Handle handle, unsigned* out) { return give(graph_of(handle), out, &Graph::id); }
 Error cuGraphExecGetFlags(Handle handle, uint64_t* out) {
-  const GraphExec* exec = state().execs.find(handle);
-  if (!exec) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = exec->flags;
-  return kSuccess;
+  return give(state().execs.find(handle), out, &GraphExec::flags);
 }
 Error cuGraphExecGetId(Handle handle, unsigned* out) {
-  const GraphExec* exec = state().execs.find(handle);
-  if (!exec) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = static_cast<unsigned>(exec->id);
-  return kSuccess;
+  return give(state().execs.find(handle), out, &GraphExec::id);
 }
 Error cuGraphNodeGetDependencies(Handle handle, Handle* out, size_t* count) {
   const Node* node = node_of(handle);
@@ -325,11 +311,7 @@ Error cuGraphGetEdges(Handle handle, Handle* from, Handle* to, size_t* count) {
   return put_nodes(ends, to, count);
 }
 Error cuGraphNodeGetType(Handle handle, int* out) {
-  const Node* node = node_of(handle);
-  if (!node) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = type_of(node->work);
-  return kSuccess;
+  return give(node_of(handle), out, [](const Node& node) { return type_of(node.work); });
 }
 
 Error cuGraphNodeSetEnabled(Handle exec_handle, Handle handle, unsigned is_enabled) {

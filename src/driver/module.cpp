@@ -210,11 +210,6 @@ base::Status read_image(Module& module, std::string bytes) {
 }
 
 // Handles of functions go with their module, as its variables do.
-void forget(Module& module) {
-  State& s = state();
-  for (const auto& f : module.functions) s.functions.remove(f->handle), s.kernels.remove(f->kernel);
-}
-
 Error with_handle(Error error, std::shared_ptr<Module> module, Handle* out) {
   if (error) return error;
   module->handle = state().modules.add(module);
@@ -260,6 +255,11 @@ Module* library_module(Handle library) {
 }
 
 }  // namespace
+
+void forget(Module& module) {
+  State& s = state();
+  for (const auto& f : module.functions) s.functions.remove(f->handle), s.kernels.remove(f->kernel);
+}
 
 Module::~Module() {
   for (const auto& [name, variable] : variables) state().blocks.release(variable.address);
@@ -340,19 +340,14 @@ Error cuModuleGetGlobal_v2(Address* out, size_t* bytes, Handle handle, const cha
 }
 
 Error cuModuleGetFunctionCount(unsigned* out, Handle handle) {
-  const Module* module = state().modules.find(handle);
-  if (!module) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = static_cast<unsigned>(module->functions.size());
-  return kSuccess;
+  return give(state().modules.find(handle), out,
+              [](const Module& module) { return module.functions.size(); });
 }
 Error cuModuleEnumerateFunctions(Handle* out, unsigned count, Handle handle) {
   return list(state().modules.find(handle), out, count, false);
 }
 Error cuModuleGetLoadingMode(int* out) {
-  if (!out) return kInvalidValue;
-  *out = 1;  // eager: a module is parsed when it is loaded
-  return kSuccess;
+  return give(out, 1);  // eager: a module is parsed when it is loaded
 }
 
 Error cuLibraryLoadData(Handle* out, const void* code, int* options, void** values, unsigned count, int*,
@@ -404,21 +399,13 @@ Error cuLibraryGetKernel(Handle* out, Handle handle, const char* name) {
   return f ? kSuccess : kNotFound;
 }
 Error cuLibraryGetKernelCount(unsigned* out, Handle handle) {
-  const Module* module = library_module(handle);
-  if (!module) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = static_cast<unsigned>(module->functions.size());
-  return kSuccess;
+  return give(library_module(handle), out, [](const Module& module) { return module.functions.size(); });
 }
 Error cuLibraryEnumerateKernels(Handle* out, unsigned count, Handle handle) {
   return list(library_module(handle), out, count, true);
 }
 Error cuLibraryGetModule(Handle* out, Handle handle) {
-  const Module* module = library_module(handle);
-  if (!module) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = module->handle;
-  return kSuccess;
+  return give(library_module(handle), out, &Module::handle);
 }
 Error cuLibraryGetGlobal(Address* out, size_t* bytes, Handle handle, const char* name) {
   return global_of(library_module(handle), out, bytes, name);

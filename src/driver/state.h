@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -314,6 +315,18 @@ Error make_launch(Handle function, const LaunchConfig& config, void** params, vo
 Error load_module(const void* image, std::shared_ptr<Module>* out, std::string* log);
 Error load_module(std::string image, std::shared_ptr<Module>* out, std::string* log);
 Function* function_of(Handle handle);  // of a CUfunction or a CUkernel
+void forget(Module& module);           // the handles of its functions name nothing any more
+// Gives one value to the program, or one of an object, which a wrong handle does not name.
+template <class Out, class T>
+Error give(Out* out, const T& value) {
+  if (!out) return kInvalidValue;
+  *out = static_cast<Out>(value);
+  return kSuccess;
+}
+template <class Object, class Out, class Get>
+Error give(const Object* object, Out* out, Get&& get) {
+  return object ? give(out, std::invoke(get, *object)) : kInvalidHandle;
+}
 // The error that a diagnostic of ours stands for is said on stderr, once for each call.
 Error refuse(Error error, const std::string& text);
 // link.cpp: reads options of the just-in-time compiler: where logs go.

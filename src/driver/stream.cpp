@@ -214,43 +214,17 @@ Error cuStreamWaitEvent(Handle handle, Handle event_handle, unsigned flags) {
   return submit(handle, WaitEvent{event_handle});
 }
 
-Error cuStreamGetFlags(Handle handle, unsigned* out) {
-  const Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = stream->flags;
-  return kSuccess;
-}
-Error cuStreamGetPriority(Handle handle, int* out) {
-  const Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = stream->priority;
-  return kSuccess;
-}
-Error cuStreamGetCtx(Handle handle, Handle* out) {
-  const Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = stream->context;
-  return kSuccess;
-}
+Error cuStreamGetFlags(Handle handle, unsigned* out) { return give(stream_of(handle), out, &Stream::flags); }
+Error cuStreamGetPriority(Handle handle, int* out) { return give(stream_of(handle), out, &Stream::priority); }
+Error cuStreamGetCtx(Handle handle, Handle* out) { return give(stream_of(handle), out, &Stream::context); }
 Error cuStreamGetCtx_v2(Handle handle, Handle* out, Handle* green) {
   if (green) *green = nullptr;
   return cuStreamGetCtx(handle, out);
 }
-Error cuStreamGetId(Handle handle, uint64_t* out) {
-  const Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = stream->id;
-  return kSuccess;
-}
+Error cuStreamGetId(Handle handle, uint64_t* out) { return give(stream_of(handle), out, &Stream::id); }
 Error cuStreamGetDevice(Handle handle, int* out) {
   if (!stream_of(handle)) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = 0;
-  return kSuccess;
+  return give(out, 0);
 }
 Error cuStreamAddCallback(Handle handle, StreamCallback function, void* data, unsigned flags) {
   if (!stream_of(handle)) return kInvalidHandle;
@@ -316,11 +290,9 @@ Error cuStreamEndCapture(Handle handle, Handle* out) {
 }
 
 Error cuStreamIsCapturing(Handle handle, int* out) {
-  const Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (!out) return kInvalidValue;
-  *out = !stream->capture ? 0 : stream->capture->is_broken ? 2 : 1;
-  return kSuccess;
+  return give(stream_of(handle), out, [](const Stream& stream) {
+    return !stream.capture ? 0 : stream.capture->is_broken ? 2 : 1;
+  });
 }
 
 Error cuStreamGetCaptureInfo_v3(Handle handle, int* status, uint64_t* id, Handle* graph, const Handle** nodes,
