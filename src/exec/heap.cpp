@@ -6,14 +6,14 @@
 
 #include <algorithm>
 
+#include <triton_runner/exec/beside.h>
+
 namespace triton_runner::exec {
 namespace {
 
 constexpr uint64_t kAlign = 16;
 
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-std::string count(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
 }  // namespace
 
@@ -98,13 +98,10 @@ std::string Heap::describe(uint64_t address, uint64_t bytes) const {
   auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return "in the heap, of which malloc has given nothing there";
   const auto& [at, block] = *std::prev(after);
-  const std::string name = "a block of " + count(block.bytes) + " from malloc";
-  const uint64_t end = at + block.bytes;
-  if (address < end && !block.is_live) return "inside " + name + " that was freed";
-  if (address < end && address + bytes <= end) return "inside " + name;
-  if (address < end) return "runs " + count(address + bytes - end) + " past the end of " + name;
-  return (address == end ? "right at the end of " : count(address - end) + " past the end of ") + name +
-         (block.is_live ? "" : " that was freed");
+  const std::string name = "a block of " + count_of_bytes(block.bytes) + " from malloc";
+  // How far an access reaches does not matter of what was freed.
+  return block.is_live ? beside(address, bytes, at + block.bytes, name)
+                       : beside(address, 0, at + block.bytes, name + " that was freed");
 }
 
 }  // namespace triton_runner::exec

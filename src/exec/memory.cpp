@@ -6,6 +6,8 @@
 #include <list>
 #include <mutex>
 
+#include <triton_runner/exec/beside.h>
+
 namespace triton_runner::exec {
 namespace {
 
@@ -81,16 +83,9 @@ std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) co
   if (best && best->storage_bytes && hides(address))
     return "which lies in the storage of " + best->label + " and is no element of it";
   if (!best) return from ? describe(address, bytes) : "";
-  auto count = [](uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
-  if (!after) return count(distance) + " before the start of " + best->label;
-  if (address < best->address + best->bytes) {
-    uint64_t end = best->address + best->bytes;
-    if (address + bytes <= end) return "inside " + best->label;
-    return "runs " + count(address + bytes - end) + " past the end of " + best->label;
-  }
+  if (!after) return count_of_bytes(distance) + " before the start of " + best->label;
   if (distance == 0 && best->bytes == 0) return best->label;  // an empty block has no end to be past
-  return distance == 0 ? "right at the end of " + best->label
-                       : count(distance) + " past the end of " + best->label;
+  return beside(address, bytes, best->address + best->bytes, best->label);
 }
 
 }  // namespace triton_runner::exec
