@@ -8,8 +8,8 @@ import functools
 import torch
 
 from triton_runner._memory.arguments import host
-from triton_runner.verbs.bisect.inductor import graphs, lines
-from triton_runner.verbs.bisect.inductor.compiled import EAGER, Parting
+from triton_runner.verbs.bisect.inductor import graphs
+from triton_runner.verbs.bisect.inductor.compiled import EAGER
 
 
 class Backend:
@@ -41,7 +41,7 @@ class _Captured:
         self._calls += 1
         watch.calls += 1
         is_same = watch.plan.get("backend") == EAGER  # the graph itself
-        if is_same or not watch.is_looked_at(number, self._graph) or not all(map(_is_plain, given)):
+        if is_same or not watch.is_looked_at(number, self._graph) or not all(map(graphs.is_plain, given)):
             return self._compiled(*given)
         with_gradients = torch.is_grad_enabled() and any(
             isinstance(one, torch.Tensor) and one.requires_grad for one in given
@@ -60,31 +60,15 @@ class _Captured:
         watch.compared += 1
         if gradients is not None:
             outputs = gradients.out(outputs, given, passed)
-        flat = torch.utils._pytree.tree_leaves(outputs)
-        got = {f"output {i}": one for i, one in enumerate(flat)}
-        got |= {f"input {name} afterwards": one
-                for name, one in zip(self._graph.placeholders, given, strict=False)}  # fmt: skip
+        got = self._graph.places(torch.utils._pytree.tree_leaves(outputs), given)
         self.compare("graph", number, got, want)
         return outputs
 
     def compare(self, part: str, call: int, got: dict, want: graphs.Expected) -> None:
         """Notes the first value that differs."""
-        names = self._graph.output_names()
-        for place, value in got.items():
-            if not isinstance(value, torch.Tensor) or place not in want.own:
-                continue
-            found = graphs.differs(host(value.detach()), place, want)
-            if found is None:
-                continue
-            name = names[int(place.split()[1])] if place.startswith("output ") else place.split()[-1]
-            name = place.split()[1] if place.startswith("input ") else name
-            node = self._graph.nodes.get(name)
-            line = node and lines.of_node(node)
-            target = str(node.target) if node is not None and node.op.startswith("call") else None
-            self._watch.partings.append(
-                Parting(self._number, part, call, place, found, node and node.name, target, line=line)
-            )
-            return
+        place, found = graphs.first_apart(got, want)
+        if found is not None:
+            self._watch.partings.append(self._graph.parting(self._number, part, call, place, found))
 
 
 class _Gradients:
@@ -153,7 +137,8 @@ class _Gradients:
         coarse = max((kind for kind in self._want.kinds.values() if kind), default=None, key=graphs.tolerance)
         want.kinds = dict.fromkeys(want.own, coarse)
         for i, gradient in zip(self._at, gradients, strict=True):
-            named[f"gradient of {names[i]}"] = gradient
+            if gradient is not None:
+                named[f"gradient of {names[i]}"] = gradient
         self._captured._watch.compared += 1
         self._captured.compare("backward", self._call, named, want)
         self._want.runs.clear()
@@ -172,10 +157,3 @@ class _Seen(torch.autograd.Function):
     def backward(ctx, *incoming):
         ctx.gradients.compare(list(incoming))
         return (None, *incoming)
-
-
-def _is_plain(value) -> bool:
-    """Returns whether a tensor is one that can be copied as it is."""
-    return not isinstance(value, torch.Tensor) or (
-        type(value) in (torch.Tensor, torch.nn.Parameter) and value.layout == torch.strided
-    )

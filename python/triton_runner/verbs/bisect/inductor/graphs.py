@@ -15,7 +15,8 @@ from triton_runner._memory import compared
 from triton_runner._memory.arguments import host
 from triton_runner._memory.difference import magnitude, plain, tolerance
 from triton_runner._memory.files import kind_of
-from triton_runner.verbs.bisect.inductor.compiled import Apart
+from triton_runner.verbs.bisect.inductor import lines
+from triton_runner.verbs.bisect.inductor.compiled import Apart, Parting
 
 _NARROWED = (torch.float16, torch.bfloat16, torch.float32)  # types that are f64 in the exact run
 _CASTS = ("half", "bfloat16", "float")
@@ -47,7 +48,7 @@ def copies(values: list) -> list:
     def one(value):
         if not isinstance(value, torch.Tensor):
             return value
-        if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+        if not is_plain(value):
             return value.detach().clone().requires_grad_(value.requires_grad)
         storage = value.untyped_storage()
         key = storage.data_ptr() or id(storage)
@@ -59,6 +60,13 @@ def copies(values: list) -> list:
         return same.requires_grad_(value.requires_grad)
 
     return [one(value) for value in values]
+
+
+def is_plain(value) -> bool:
+    """Returns whether a value is no tensor, or one that can be copied as it is."""
+    return not isinstance(value, torch.Tensor) or (
+        type(value) in (torch.Tensor, torch.nn.Parameter) and value.layout == torch.strided
+    )
 
 
 def exact(value):
@@ -171,6 +179,27 @@ class Graph:
         flat, _ = torch.utils._pytree.tree_flatten(output.args)
         return [getattr(one, "name", "") for one in flat]
 
+    def places(self, outputs: list, inputs: list) -> dict[str, torch.Tensor]:
+        """The tensors that a call gives and leaves, by their places."""
+        values = {f"output {i}": one for i, one in enumerate(outputs)}
+        values |= {f"input {name} afterwards": one
+                   for name, one in zip(self.placeholders, inputs, strict=False)}  # fmt: skip
+        return {place: one for place, one in values.items() if isinstance(one, torch.Tensor)}
+
+    def name_at(self, place: str) -> str:
+        """The node of a place: "output 0", "input x afterwards", "gradient of x", or a node's name."""
+        kind, *rest = place.split()
+        if kind == "output":
+            return self.output_names()[int(rest[0])]
+        return rest[0] if kind == "input" else place.split()[-1]
+
+    def parting(self, number: int, part: str, call: int, place: str, found: Apart) -> Parting:
+        """A value of compiled code that differs. number: the graph's."""
+        name = self.name_at(place)
+        node = self.nodes.get(name)
+        target = str(node.target) if node is not None and node.op.startswith("call") else None
+        return Parting(number, part, call, place, found, name, target, line=node and lines.of_node(node))
+
     def _coarsest(self) -> dict:
         """The coarsest type of float that a node's value was rounded to on its way, by the node's name: its
         own, or that of a node that it is computed from."""
@@ -207,11 +236,7 @@ class Graph:
                     return result
                 continue
             flat, _ = torch.utils._pytree.tree_flatten(outputs)
-            values = {f"output {i}": one for i, one in enumerate(flat) if isinstance(one, torch.Tensor)}
-            for name, one in zip(self.placeholders, inputs, strict=False):
-                if isinstance(one, torch.Tensor):
-                    values[f"input {name} afterwards"] = one
-            values |= run.kept
+            values = self.places(flat, inputs) | run.kept
             arrays = {place: host(one.detach()) for place, one in values.items()}
             if is_exact:
                 result.exact = arrays
@@ -243,6 +268,14 @@ def _as_it_was(state, is_exact: bool):
     finally:
         torch.set_rng_state(now)
         torch.set_default_dtype(default)
+
+
+def first_apart(got: dict[str, torch.Tensor], want: Expected) -> tuple[str, Apart | None]:
+    """(place, difference) of the first value that differs; ("", None) where none does."""
+    for place, value in got.items():
+        if place in want.own and (found := differs(host(value.detach()), place, want)) is not None:
+            return place, found
+    return "", None
 
 
 def differs(got: numpy.ndarray, place: str, want: Expected) -> Apart | None:

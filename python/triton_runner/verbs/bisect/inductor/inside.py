@@ -128,18 +128,15 @@ class _Inside:
             watch.notes.append(f"graph {lowered.number}, {lowered.part}, cannot be run by itself: {want.why}")
             return
         watch.compared += 1
-        got = {f"output {i}": one for i, one in enumerate(outputs)}
-        got |= {f"input {name} afterwards": one for name, one in zip(graph.placeholders, given, strict=False)}
-        place, found = _first(got, want)
+        place, found = graphs.first_apart(graph.places(outputs, given), want)
         if found is None:
             return
         kernel = self._kernel(lowered, call, before, state, handed)
         if kernel is not None:
             watch.partings.append(kernel)
             return
-        names = graph.output_names()
-        name = names[int(place.split()[1])] if place.startswith("output ") else place.split()[1]
-        parting = _parting(lowered, graph, call, place, found, name)
+        parting = graph.parting(lowered.number, lowered.part, call, place, found)
+        name = parting.node
         node = graph.nodes.get(name)
         if node is not None and "copy_" in str(node.target):
             name = node.args[0].name  # what it writes to
@@ -158,26 +155,9 @@ class _Inside:
                 continue
             found = graphs.differs(host(value), written.node, want)
             if found is not None:
-                parting = _parting(lowered, lowered.graph, call, written.node, found, written.node)
+                parting = lowered.graph.parting(lowered.number, lowered.part, call, written.node, found)
                 return dataclasses.replace(parting, kernel=written.kernel, kernels_nodes=list(written.nodes))
         return None
-
-
-def _first(got: dict, want: graphs.Expected) -> tuple:
-    """(place, difference) of the first value that differs."""
-    for place, value in got.items():
-        if isinstance(value, torch.Tensor) and place in want.own:
-            found = graphs.differs(host(value), place, want)
-            if found is not None:
-                return place, found
-    return "", None
-
-
-def _parting(lowered: _Lowered, graph: graphs.Graph, call: int, place: str, found, name: str) -> Parting:
-    node = graph.nodes.get(name)
-    line = node and lines.of_node(node)
-    target = str(node.target) if node is not None and node.op.startswith("call") else None
-    return Parting(lowered.number, lowered.part, call, place, found, name, target, line=line)
 
 
 @contextlib.contextmanager

@@ -3,25 +3,18 @@ not torch's."""
 
 from __future__ import annotations
 
-import os
-import re
-
-import torch
-
+from triton_runner._base import generated
 from triton_runner.verbs.bisect.inductor.compiled import Line
 
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n(?: +(?P<code>.*))?')
-_TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _NEAR = 4  # steps from a node that a pass made to one that has a line
 
 
 def of_trace(trace: str | None) -> Line | None:
     """The line of a stack trace as torch keeps it."""
-    frames = [frame for frame in _FRAME.finditer(trace or "") if not frame["file"].startswith(_TORCH)]
-    if not frames:
+    frame = generated.users_frame(trace)
+    if frame is None:
         return None
-    last = frames[-1]
-    return Line(last["file"], int(last["line"]), last["function"], (last["code"] or "").strip())
+    return Line(frame["file"], int(frame["line"]), frame["function"], (frame["code"] or "").strip())
 
 
 def of_node(node) -> Line | None:
