@@ -14,7 +14,7 @@ import os
 import re
 import sys
 
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n(?: +(?P<code>.*))?')
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n(?: +(?P<code>.*))?')
 _NODES = re.compile(r"# (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\]")
 _ABOVE = 6  # lines between a call and the comment that names its nodes
 
@@ -39,8 +39,7 @@ class Origin:
 def origin() -> Origin | None:
     """The origin of the kernel that is being launched, from the call of Inductor's code that launches it;
     None where none does."""
-    codecache = sys.modules.get("torch._inductor.codecache")
-    linemaps = getattr(getattr(codecache, "PyCodeCache", None), "linemaps", None)
+    linemaps = _linemaps()
     frame = sys._getframe(1) if linemaps else None
     while frame is not None:
         if linemaps.get(frame.f_code.co_filename):
@@ -51,8 +50,21 @@ def origin() -> Origin | None:
 
 def is_generated(file: str) -> bool:
     """Returns whether Inductor wrote a file that this process has loaded."""
+    return bool(file) and file in _linemaps()
+
+
+def users_frame(trace: str | None) -> re.Match | None:
+    """The innermost frame of a stack trace of torch's that is not torch's own: file, line, function, and code
+    (None where the trace has none)."""
+    library = os.path.join(os.path.dirname(sys.modules["torch"].__file__), "")
+    frames = [frame for frame in _FRAME.finditer(trace or "") if not frame["file"].startswith(library)]
+    return frames[-1] if frames else None
+
+
+def _linemaps() -> dict:
+    """Inductor's lines of the graph for each file that it wrote and this process has loaded."""
     codecache = sys.modules.get("torch._inductor.codecache")
-    return bool(file) and file in getattr(getattr(codecache, "PyCodeCache", None), "linemaps", ())
+    return getattr(getattr(codecache, "PyCodeCache", None), "linemaps", None) or {}
 
 
 def _of_call(file: str, number: int, linemap) -> Origin | None:
@@ -68,12 +80,11 @@ def _of_call(file: str, number: int, linemap) -> Origin | None:
 
 
 def _users(trace: str | None) -> tuple[str, int, str] | None:
-    """The innermost line of a stack trace that is not torch's, where it is still there."""
-    library = os.path.join(os.path.dirname(sys.modules["torch"].__file__), "")
-    frames = [frame for frame in _FRAME.finditer(trace or "") if not frame["file"].startswith(library)]
-    if not frames:
+    """The line of users_frame(), where it is still there."""
+    frame = users_frame(trace)
+    if frame is None:
         return None
-    file, line, code = frames[-1]["file"], int(frames[-1]["line"]), (frames[-1]["code"] or "").strip()
+    file, line, code = frame["file"], int(frame["line"]), (frame["code"] or "").strip()
     loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     if (file not in loaded and file not in _running()) or linecache.getline(file, line).strip() != code:
         return None

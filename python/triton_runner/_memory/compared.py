@@ -10,6 +10,7 @@ the place of small numbers, or f16 in the place of f32, are outside of it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import ml_dtypes
 import numpy
@@ -20,6 +21,7 @@ from triton_runner._memory.files import kind_of, numpy_named
 _OWN_ERRORS = 64  # errors of the reference that another order of its sums may have
 _ENOUGH, _COARSER = 256, 1.3  # elements by which errors are compared, and what is more than another order
 _TF32 = 2e-3  # products whose operands are rounded to 11 bits
+MALFORMED = (ValueError, KeyError, IndexError, TypeError, AttributeError)  # of a packed value that is none
 _FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that NumPy itself does not have
 
 
@@ -52,37 +54,30 @@ class Rule:
 
 
 def arrays(text: dict | None, parts: list, path: str = "result") -> dict[str, object]:
-    """The arrays and numbers of a packed value, by where they stand."""
-    if text is None:
-        return {}
-    ((kind, of),) = text.items()
-    if kind == "tensor":
-        return {path: array(of, parts)}
-    if kind in ("list", "tuple"):
-        items = [arrays(item, parts, f"{path}[{i}]") for i, item in enumerate(of)]
-        return {key: value for item in items for key, value in item.items()}
-    if kind == "dict":
-        pairs = [(key if isinstance(key, str) else next(iter(key.values())), value) for key, value in of]
-        items = [arrays(value, parts, f"{path}[{key!r}]") for key, value in pairs]
-        return {key: value for item in items for key, value in item.items()}
-    return {path: of}
+    """The arrays and numbers of a packed value, by where they stand. Raises one of MALFORMED."""
+    leaves = _leaves(text, path)
+    return {place: array(of, parts) if kind == "tensor" else of for place, kind, of in leaves}
 
 
 def devices(text: dict | None, path: str = "result") -> dict[str, str]:
-    """The devices of the tensors of a packed value, by where they stand."""
-    if not isinstance(text, dict) or len(text) != 1:
-        return {}
+    """The devices of the tensors of a packed value, by where they stand. Raises one of MALFORMED."""
+    return {place: str(of.get("device")) for place, kind, of in _leaves(text, path) if kind == "tensor"}
+
+
+def _leaves(text: dict | None, path: str) -> Iterator[tuple]:
+    """(where it stands, kind, content) of each tensor and number of a packed value."""
+    if text is None:
+        return
     ((kind, of),) = text.items()
-    if kind == "tensor":
-        return {path: str(of.get("device"))}
     if kind in ("list", "tuple"):
-        items = [devices(item, f"{path}[{i}]") for i, item in enumerate(of)]
+        for i, item in enumerate(of):
+            yield from _leaves(item, f"{path}[{i}]")
     elif kind == "dict":
-        pairs = [(key if isinstance(key, str) else next(iter(key.values())), value) for key, value in of]
-        items = [devices(value, f"{path}[{key!r}]") for key, value in pairs]
+        for key, value in of:
+            key = key if isinstance(key, str) else next(iter(key.values()), None)
+            yield from _leaves(value, f"{path}[{key!r}]")
     else:
-        return {}
-    return {key: value for item in items for key, value in item.items()}
+        yield path, kind, of
 
 
 def array(text: dict, parts: list) -> numpy.ndarray:

@@ -63,7 +63,7 @@ class Call:
         try:
             seen = compared.arrays(self.said.get("seen"), self.parts)
             return seen if compared.has_form(seen, self.own) else {}
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        except compared.MALFORMED:
             return {}
 
     @property
@@ -187,7 +187,11 @@ class Call:
         return found
 
     def _on_another_device(self) -> list[Fault]:
-        wanted, seen = (compared.devices(text) for text in (self.wanted["own"], self.said.get("seen")))
+        wanted = compared.devices(self.wanted["own"])
+        try:
+            seen = compared.devices(self.said.get("seen"))
+        except compared.MALFORMED:
+            return []
         for path, device in seen.items():
             if device == "cpu" and wanted.get(path) == "cuda":
                 told = f"{path} is on the CPU, and the task's is on the GPU"

@@ -411,9 +411,7 @@ def _refuted(proofs: list[Proof]) -> str:
 
 def _proved(seen: list[Seen]) -> list[str]:
     """A line for each kernel of which something was to be proved."""
-    proofs = {
-        as_json(proof)["kernel"] + repr(proof.assumptions): proof for one in seen for proof in one.proofs
-    }
+    proofs = {(proof.kernel, repr(proof.assumptions)): proof for one in seen for proof in one.proofs}
     return [f"for every size, {verdicts_of(proof)}" for proof in proofs.values()]
 
 
