@@ -46,6 +46,7 @@ TAIL = 60
 PYTEST = [
     *[sys.executable, "-m", "pytest", "-q", "-rfEs", "--durations=40"],
     *["-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder"],  # conftest.py says what comes first
+    "--max-worker-restart=0",  # another process would begin the test that ended the first
 ]
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time

@@ -79,7 +79,6 @@ print("compiled")
 """
 
 
-@pytest.mark.timeout(600)
 def test_torch_compile_is_not_in_the_way_of_uninit(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(COMPILED)
