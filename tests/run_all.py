@@ -54,6 +54,7 @@ NOT_FOUND = 127
 BUILDERS = ("cmake", "ninja", "make")
 BESIDE = ("asan", "fuzz", "tsan")  # what they compile is compiled beside the Python tests
 
+HIDING = ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")  # nobody who uses the commands has them
 ASAN_SETTINGS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -257,7 +258,9 @@ def run(command: list[str], log, budget: float) -> tuple[int, str]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=os.environ | ASAN_SETTINGS | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
+            env={name: value for name, value in os.environ.items() if name not in HIDING}
+            | ASAN_SETTINGS
+            | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
             start_new_session=True,
         )
     except OSError as error:

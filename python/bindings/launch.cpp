@@ -92,47 +92,27 @@ class Interruptible {
 };
 
 // Memory that no argument holds: asked of triton_runner/_memory/registry.py, which knows live tensors and registered
-// blocks.
-std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
-  nb::gil_scoped_acquire gil;
-  try {
-    nb::object found = nb::module_::import_("triton_runner._memory.registry").attr("resolve")(address);
-    if (found.is_none()) return std::nullopt;
-    return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]),
-                            nb::cast<std::string>(found[2]), nb::cast<bool>(found[3])};
-  } catch (nb::python_error& error) {
-    error.discard_as_unraisable("triton_runner._memory.registry.resolve");
-    return std::nullopt;
-  }
-}
-
-// The same for a launch that goes on after many addresses that nobody knows: asked for all at once.
-class LiveBlocks {
+// blocks. Nobody makes a tensor that a launch could reach while it runs: one walk over all that lives, which takes up to a
+// second, is enough for all the addresses that nobody knows.
+class LiveMemory {
  public:
   std::optional<exec::Allocation> find(uint64_t address) {
-    if (!asked_) ask();
-    auto after = std::upper_bound(blocks_.begin(), blocks_.end(), address,
-                                  [](uint64_t a, const exec::Allocation& b) { return a < b.address; });
-    if (after == blocks_.begin() || address - after[-1].address >= after[-1].bytes) return std::nullopt;
-    return after[-1];
+    nb::gil_scoped_acquire gil;
+    try {
+      nb::object found =
+          nb::module_::import_("triton_runner._memory.registry").attr("resolve")(address, !has_walked_);
+      has_walked_ = has_walked_ || found.is_none();
+      if (found.is_none()) return std::nullopt;
+      return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]),
+                              nb::cast<std::string>(found[2]), nb::cast<bool>(found[3])};
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("triton_runner._memory.registry.resolve");
+      return std::nullopt;
+    }
   }
 
  private:
-  void ask() {
-    nb::gil_scoped_acquire gil;
-    asked_ = true;
-    try {
-      for (nb::handle b : nb::module_::import_("triton_runner._memory.registry").attr("blocks")())
-        blocks_.push_back({nb::cast<uint64_t>(b[0]), nb::cast<uint64_t>(b[1]), nb::cast<std::string>(b[2]),
-                           nb::cast<bool>(b[3])});
-    } catch (nb::python_error& error) {
-      error.discard_as_unraisable("triton_runner._memory.registry.blocks");
-    }
-    std::sort(blocks_.begin(), blocks_.end(),
-              [](const exec::Allocation& a, const exec::Allocation& b) { return a.address < b.address; });
-  }
-  bool asked_ = false;
-  std::vector<exec::Allocation> blocks_;
+  bool has_walked_ = false;
 };
 
 void hand_over(const std::vector<exec::Fault>& faults) {
@@ -286,7 +266,8 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.substitution = options.substitution.get();
   launch_options.reads = options.reads.get();
   launch_options.printer = &printer;
-  launch_options.resolve = resolve_in_python;
+  LiveMemory live;
+  launch_options.resolve = [&live](uint64_t address) { return live.find(address); };
   launch_options.whole = std::move(whole);
   std::vector<exec::Allocation> marked;
   nb::object noted = nb::none();
@@ -317,11 +298,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   }
   exec::LaunchResult result;
   exec::Faults faults;
-  LiveBlocks blocks;
-  if (options.report_faults) {
-    launch_options.faults = &faults;
-    launch_options.resolve = [&blocks](uint64_t address) { return blocks.find(address); };
-  }
+  if (options.report_faults) launch_options.faults = &faults;
   {
     nb::gil_scoped_release no_gil;
     result = kernel.launch(launch_options, arguments, memory);

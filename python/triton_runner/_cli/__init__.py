@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import sys
 
 import click
 
@@ -61,6 +62,7 @@ class _Group(help.Group):
         try:
             with _one_style(context):
                 status = super().invoke(context)
+            sys.stdout.flush()  # a reader that has gone and a full disk are said here
         except DiagnosticError as error:
             click.echo(str(error), err=True)
             context.exit(error.status)

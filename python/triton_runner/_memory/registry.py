@@ -254,16 +254,6 @@ def around(value, address: int):
     return block
 
 
-def blocks() -> list[tuple]:
-    """All that resolve() knows: (start, bytes, label, writable) of the live tensors and registered blocks."""
-    _without_overrides(_meet_tensors)
-    all_blocks = [(start, *block[:2], True) for start, block in _registered.items()]
-    for start, _ in _met.items():
-        if (known := _known(start)) is not None:
-            all_blocks.append(known[:4])
-    return all_blocks
-
-
 _settled: bool | None = None  # whether a walk has been made inside of settled(); None: outside of it
 
 
@@ -292,14 +282,14 @@ def closed():
         _closed = before
 
 
-def resolve(address: int):
+def resolve(address: int, walks: bool = True):
     """(start, bytes, label, writable) of the live tensor or registered block that holds an `address` found in
-    memory, or None."""
+    memory, or None. walks: whether those are looked for that were not met before."""
     global _settled
     if _closed:
         return None
     block = _in_blocks(address)
-    if block is None and not _settled:
+    if block is None and walks and not _settled:
         block = _without_overrides(_walk, address, _meet_tensors)
         _settled = None if _settled is None else True
     return None if block is None else block[:4]

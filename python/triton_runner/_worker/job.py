@@ -30,7 +30,7 @@ import re
 import sys
 import traceback
 
-from . import architectures, elements
+from . import architectures, elements, program_file
 from .recorder import parse
 from .spelling import option
 
@@ -129,7 +129,7 @@ def load_decorated(kernel):
     if not os.path.isfile(path):
         raise Refused("no such file: " + path)
     sys.path.insert(0, os.path.dirname(path))  # as if the file were run
-    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    spec = program_file.spec_of(os.path.splitext(os.path.basename(path))[0], path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(spec.name, module)
     try:

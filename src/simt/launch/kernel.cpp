@@ -12,6 +12,7 @@
 #include <triton_runner/exec/two_runs.h>
 
 #include "check/doubts.h"
+#include "code/spaces.h"
 #include "launch/run.h"
 #include "matrix/mma.h"
 #include "native/native.h"
@@ -139,9 +140,14 @@ class SimtKernel final : public exec::Kernel {
     if (!launch.params.empty())
       all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
                      "the parameters of the kernel", false});
-    exec::Memory memory(all, options.resolve, options.whole);
     exec::Heap heap;
     launch.heap = code_.heap ? code_.heap : &heap;
+    // The host is asked about its own memory only.
+    exec::Memory::Resolve resolve = [&](uint64_t address) -> std::optional<exec::Allocation> {
+      const bool is_here = launch.heap->contains(address) || in_window(address);
+      return is_here || !options.resolve ? std::nullopt : options.resolve(address);
+    };
+    exec::Memory memory(all, resolve, options.whole);
     launch.begin(options, memory, exec::programs_of(options));
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.keeps_state = options.counter || std::ranges::any_of(code.globals, &Code::Global::writable);

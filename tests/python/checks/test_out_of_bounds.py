@@ -3,7 +3,9 @@ the pointer and the loops."""
 
 import json
 import textwrap
+from unittest import mock
 
+import numpy as np
 import pytest
 import warm
 
@@ -12,6 +14,7 @@ torch = pytest.importorskip("torch")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
+from triton_runner._memory import registry  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "ptx")
 
@@ -33,6 +36,13 @@ def rows(x_ptr, y_ptr, count, stride, BLOCK: tl.constexpr):
             total += tl.load(pointers)
         pointers += stride
     tl.store(y_ptr + tl.arange(0, BLOCK), total)
+
+
+@triton_runner.jit
+def behind(table_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    pointers = tl.load(table_ptr + at).to(tl.pointer_type(tl.float32))
+    tl.store(y_ptr + at, tl.load(pointers))
 
 
 @pytest.fixture(autouse=True)
@@ -152,6 +162,17 @@ x.fill_(1)
 double[(1,)](x, 20, BLOCK=32)
 print(x.sum().item())
 """
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_addresses_that_nobody_knows_cost_one_walk(level):
+    """A walk over all that lives may take a second; a pointer that a kernel makes up is asked for once."""
+    far = np.random.default_rng(3).integers(1 << 40, 1 << 46, 256) * 4
+    with mock.patch.object(registry, "_walk", wraps=registry._walk) as walk:
+        copy[(1,)](torch.from_numpy(far), torch.zeros(257, dtype=torch.int64), 256, BLOCK=256, level=level)
+        assert walk.call_count == 0
+        behind[(1,)](torch.from_numpy(far), torch.zeros(256), BLOCK=256, level=level, oob="report")
+    assert triton_runner.faults() and walk.call_count <= 1
 
 
 def test_run_reports_at_the_end(tmp_path):

@@ -87,7 +87,7 @@ def test_every_verb_says_where_it_is_listed():
     from triton_runner._cli import help, main
 
     assert {command.listed[0] for command in main.commands.values()} == {*help.GROUPS}
-    folders = {path.parent.name for path in pathlib.Path(verbs.__path__[0]).glob("*/command.py")}
+    folders = {path.parent.name for path in pathlib.Path(verbs.__file__).parent.glob("*/command.py")}
     assert {*main.commands} - {"env"} == folders  # env is doctor's
 
 

@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
 from suite.assembled import assemble
 from triton_runner import _core
+from triton_runner._memory import registry
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "foreign"
 sys.path.insert(0, str(FOLDER))
@@ -69,7 +71,9 @@ def outputs(text: str, kernel: str, values: list, block=(THREADS, 1, 1), grid=(1
         setattr(options, name, value)
     for loaded in levels(text, kernel, block):
         own = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
-        loaded.launch(grid, [(p.name, v) for p, v in zip(loaded.params, own, strict=True)], options)
+        with mock.patch.object(registry, "_walk", wraps=registry._walk) as walk:
+            loaded.launch(grid, [(p.name, v) for p, v in zip(loaded.params, own, strict=True)], options)
+        assert walk.call_count <= 1  # over all that lives, which may take a second
         out.append(own[0])
     assert all(o.tobytes() == out[0].tobytes() for o in out)
     return out[0]

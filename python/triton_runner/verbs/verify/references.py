@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._launch.launchers import unseen
+from triton_runner._worker import program_file
 
 
 @dataclasses.dataclass
@@ -110,7 +111,7 @@ def _function(file: str, name: str):
 def _imported(path: str) -> dict:
     known = sys.modules.get(f"triton_runner_reference:{path}")
     if known is None:
-        spec = importlib.util.spec_from_file_location(f"triton_runner_reference:{path}", path)
+        spec = program_file.spec_of(f"triton_runner_reference:{path}", path)
         known = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = known
         with unseen():

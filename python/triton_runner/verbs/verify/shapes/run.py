@@ -21,6 +21,7 @@ from triton_runner._kernel.cases import fingerprint
 from triton_runner._kernel.cases.results import NO_FAULT
 from triton_runner._pretend import running
 from triton_runner._programs.replaced import Names
+from triton_runner._worker import program_file
 from triton_runner.verbs.verify.shapes import declared, hints
 from triton_runner.verbs.verify.shapes.calling import Calling, Outcome
 from triton_runner.verbs.verify.shapes.calls import Recorder
@@ -172,7 +173,7 @@ def _imported(file: str, name: str):
     module_name = os.path.splitext(os.path.basename(file))[0]
     module = sys.modules.get(module_name)
     if module is None or os.path.realpath(getattr(module, "__file__", None) or "") != os.path.realpath(file):
-        spec = importlib.util.spec_from_file_location(module_name, file)
+        spec = program_file.spec_of(module_name, file)
         module = importlib.util.module_from_spec(spec)
         sys.modules[module_name] = module
         try:
