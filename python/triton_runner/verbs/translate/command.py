@@ -52,6 +52,10 @@ def translate_command(file, from_, to, output, as_json):
         return
     if not output:
         click.echo(text, nl=not text.endswith("\n"))
-    click.echo(f"{file}: of {'' if of.startswith('an ') else 'Triton '}{of}, " + ("as it is" if not changes else f"for {to}:"), err=True)
+    click.echo(
+        f"{file}: of {'' if of.startswith('an ') else 'Triton '}{of}, "
+        + ("as it is" if not changes else f"for {to}:"),
+        err=True,
+    )
     for change in changes:
         click.echo(f"  {change}", err=True)
