@@ -222,7 +222,8 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         )
     )
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
-    may = f"its own room ({room}), and {', '.join(under) or 'the standard library'}"
+    inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
+    may = f"its own room{inner or f' ({room})'}, and {', '.join(under) or 'the standard library'}"
     if verb:
         others = [f"verbs.{to}, for {why}" for (one, to), why in layers.BETWEEN.items() if one == verb]
         may = f"its own folder, and of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}"
@@ -242,7 +243,11 @@ def page_of(path: pathlib.Path, verb: str) -> str:
     if verb and guide.is_file():
         return str(guide.relative_to(ROOT))
     own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
-    words = [f"triton-runner {verb}\\b"] if verb else [f"{path.parent.name}/{path.name}", f"triton_runner.{own}\\b"]
+    words = (
+        [f"triton-runner {verb}\\b"]
+        if verb
+        else [f"{path.parent.name}/{path.name}", f"triton_runner.{own}\\b"]
+    )
     places = ["doc/guide"] if verb else ["doc/internals", "doc/reference"]
     for word in words:
         count = {one: len(re.findall(word, (ROOT / one).read_text())) for one in grep(word, *places)}
