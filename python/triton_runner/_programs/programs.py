@@ -7,7 +7,6 @@ import ast
 import dataclasses
 import functools
 import inspect
-import os
 
 import click
 
