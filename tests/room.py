@@ -49,7 +49,8 @@ def table(page: str) -> dict[str, tuple[list[str], str]]:
     rows = {}
     for line in (PAGES / page).read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
-        for name in re.findall(r"`([\w/]+)`", " ".join(cells[:2] if cells and not cells[0] else cells[:1])):
+        in_layers = cells and re.fullmatch("[a-z]*", cells[0])  # the name is in the second column
+        for name in re.findall(r"`([\w/]+)`", " ".join(cells[: 2 if in_layers else 1])):
             links = re.findall(r"\]\(([\w./-]+\.md)[^)]*\)", line)
             rows.setdefault(name.rstrip("/"), (cells, links[0] if links else page))
     return rows
@@ -141,8 +142,8 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
             under = "all folders of src/tile, above which it stands"
         page = "tile-engine.md"
         may = f"the core (src/tile itself) and {under}; {may}"
-    elif len(inside.parts) > 2:
-        facts.append(("room", f"src/{inside.parent}"))
+    elif len(inside.parts) > 2 and inside.parts[-2] != "internal":
+        facts.append(("room", f"src/{inside.parent}: {plain(rows[str(inside.parent)][0][-1])}"))
     users = [name for header in headers(path) for name in includers(header) if ROOT / name != path]
     tests = [name for name in users if name.endswith("_test.cpp")]
     tests += [str(beside.relative_to(ROOT)) for beside in path.parent.glob(f"{path.stem}_test.cpp")]
@@ -174,13 +175,19 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     row = table("architecture.md").get(room)
     folder = path.parent / "__init__.py"
     facts = [("layer", layers.LAYERS[rank][0])]
-    if row:
+    if path.parent == layers.PACKAGE:
+        facts.append(("room", f"triton_runner.{room}: programs import it, and its names are promised"))
+    elif row:
         facts.append(("room", f"{room}: {plain(row[0][-1])}"))
-    if path.parent.name != room and folder.is_file() and folder != path:
+    if path.parent != layers.PACKAGE and path.parent.name != room and folder.is_file() and folder != path:
         facts.append(("folder", f"{path.parent.relative_to(layers.PACKAGE)}: {opening(folder)}"))
+    is_room = path == folder and path.parent != layers.PACKAGE  # used by who imports a module of it
+    short = name.rpartition(".")[2]
     users = [
-        other for other, module in ((n, layers.Module(p, known)) for n, p in known.items())
-        if any(imported == name for imported, *_ in module.imports)
+        other for other, there in known.items()
+        if not (is_room and there.is_relative_to(path.parent)) and short in there.read_text()
+        for imported in [{imported for imported, *_ in layers.Module(there, known).imports}]
+        if name in imported or (is_room and any(one.startswith(f"{name}.") for one in imported))
     ]  # fmt: skip
     if path.stem not in ("__init__", *PARTS):
         started = grep(rf'["/]{path.name}"', "python/triton_runner")
@@ -202,8 +209,10 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         if not tests and verbs:
             tests = [one for one in grep(f'"({"|".join(verbs)})"', "tests/python") if "/test_" in one]
     last = verb if last in PARTS else last
-    near = path.parent.name if path.parent.name != "triton_runner" else last
+    near = (path.parent.name if path.parent.name != "triton_runner" else last).lstrip("_")
     tests = tests or [str(one.relative_to(ROOT)) for one in (ROOT / "tests/python").glob(f"*/test_{near}.py")]
+    tests += [str(one.relative_to(ROOT)) for one in (ROOT / "tests" / "python" / near).glob("test_*.py")]
+    tests = list(dict.fromkeys(tests))
     tests.sort(
         key=lambda one: (
             f"test_{last}" not in one,
@@ -213,7 +222,8 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         )
     )
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
-    may = f"its own room ({room}), and {', '.join(under) or 'the standard library'}"
+    inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
+    may = f"its own room{inner or f' ({room})'}, and {', '.join(under) or 'the standard library'}"
     if verb:
         others = [f"verbs.{to}, for {why}" for (one, to), why in layers.BETWEEN.items() if one == verb]
         may = f"its own folder, and of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}"
@@ -232,10 +242,20 @@ def page_of(path: pathlib.Path, verb: str) -> str:
     guide = ROOT / "doc" / "guide" / f"{verb}.md"
     if verb and guide.is_file():
         return str(guide.relative_to(ROOT))
-    words = f"triton-runner {verb}\\b" if verb else f"{path.parent.name}/{path.name}"
+    own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
+    words = (
+        [f"triton-runner {verb}\\b"]
+        if verb
+        else [f"{path.parent.name}/{path.name}", f"triton_runner.{own}\\b"]
+    )
     places = ["doc/guide"] if verb else ["doc/internals", "doc/reference"]
-    count = {one: len(re.findall(words, (ROOT / one).read_text())) for one in grep(words, *places)}
-    return max(count, key=lambda one: count[one], default="doc/internals/architecture.md")
+    for word in words:
+        count = {one: len(re.findall(word, (ROOT / one).read_text())) for one in grep(word, *places)}
+        if count:
+            return max(count, key=lambda one: count[one])
+        if not verb and (PAGES / f"{own}.md").is_file():
+            return f"doc/internals/{own}.md"
+    return "doc/internals/architecture.md"
 
 
 def shown(names: list[str], otherwise: str = "nobody by name", most: int = 6) -> str:

@@ -1,4 +1,4 @@
-"""print() in colour."""
+"""Prints in colour."""
 
 
 def _in_color(code: int, *values, **options):

@@ -1,4 +1,4 @@
-"""Shapes of grids and of tensors that hold one block per program."""
+"""Gives the shapes of grids, and of tensors that hold one block per program."""
 
 from __future__ import annotations
 

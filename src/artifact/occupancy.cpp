@@ -1,4 +1,4 @@
-// The occupancy calculator: one row an architecture, one division a limit.
+// Computes the occupancy of a multiprocessor: a row of a table an architecture, one division for each limit.
 #include <triton_runner/artifact/occupancy.h>
 
 #include <algorithm>

@@ -24,6 +24,9 @@ _NAMED = {"zeros": 0.0, "ones": 1.0}
 _SHOWN_VALUES = 1024  # an array of at most so many elements is written out in the JSON
 
 
+_ARRAY = re.compile(r"(\w+)\[([\d,\s]+)\](?:=(\S+))?")
+
+
 def _contents(text: str, dtype, count: int):
     """Values of an array by their text. rand: standard normal numbers, integers from 0 to 7."""
     kind, _, number = (text or "zeros").partition(":")
@@ -48,7 +51,7 @@ def parse_argument(text: str):
         return None
     if is_array_file(text):
         return load_array(text)
-    array = re.fullmatch(r"(\w+)\[([\d,\s]+)\](?:=(\S+))?", text)
+    array = _ARRAY.fullmatch(text)
     if array is not None:
         dtype = dtype_named(array[1])
         shape = tuple(int(extent) for extent in array[2].split(","))
@@ -75,6 +78,13 @@ def parse_argument(text: str):
     except OverflowError:
         pass
     raise fail(f"argument {text!r}: {value} is not a value of type {kind}")
+
+
+def check_argument(text: str) -> None:
+    """Raises what parse_argument() would, without making the array."""
+    if match := _ARRAY.fullmatch(text):
+        text = f"{match[1]}[1]" + (f"={match[3]}" if match[3] else "")
+    parse_argument(text)
 
 
 def _ghost(contents: str, shape: tuple, dtype):

@@ -32,10 +32,15 @@ def telling(title: str = "", wanted: bool = True, bar: bool = False, lines: bool
         def get_renderables(self):
             return super().get_renderables() if time.monotonic() - began >= DELAY else ()
 
+    class Elapsed(rich.TimeElapsedColumn):  # goes on while work does that comes after the last of the parts
+        def render(self, task):
+            task.finished_time = None
+            return super().render(task)
+
     description = rich.TextColumn("{task.description}", markup=False)
-    columns = (description, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+    columns = (description, rich.BarColumn(), rich.MofNCompleteColumn(), Elapsed())
     if not bar:
-        columns = (rich.SpinnerColumn(), description, rich.TimeElapsedColumn())
+        columns = (rich.SpinnerColumn(), description, Elapsed())
     from rich.console import Console
 
     with Late(*columns, console=Console(stderr=True), transient=True) as shown:

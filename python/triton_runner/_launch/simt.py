@@ -1,5 +1,5 @@
-"""PTX, AMDGCN and machine code (cubin, hsaco) on the CPU: an artifact, or the code that Triton compiled for
-a launch, as a kernel of the SIMT engine."""
+"""Makes kernels of the SIMT engine, which runs PTX, AMDGCN and machine code (cubin, hsaco) on the CPU: from
+an artifact, or from the code that Triton compiled for a launch."""
 
 from __future__ import annotations
 

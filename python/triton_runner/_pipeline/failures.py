@@ -144,7 +144,8 @@ def _refusal(error: BaseException) -> Failure | None:
         return None
     innermost = refusals[-1]
     cause = innermost.__cause__ or innermost.__context__
-    said = getattr(innermost, "error_message", None) or (str(cause) if cause else "")
+    said = getattr(cause, "message", None)  # of an error of ours, which Triton has the repr of
+    said = said or getattr(innermost, "error_message", None) or (str(cause) if cause else "")
     said = said or type(innermost).__name__
     kernel = _kernel(error)
     function = _function_of(kernel, getattr(innermost, "src", None))

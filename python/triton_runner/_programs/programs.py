@@ -7,11 +7,11 @@ import ast
 import dataclasses
 import functools
 import inspect
-import os
 
 import click
 
 from triton_runner._base.errors import fail
+from triton_runner._code import sources
 from triton_runner._pipeline.constants import constant
 from triton_runner._programs.options import (
     check_program,
@@ -121,14 +121,9 @@ def _check_signature(kernel: str, signature: str | None, constexprs: dict | None
     """Refuses types that do not fit the parameters of kernel.py:name, as far as its text tells them: before
     the file runs, which takes seconds."""
     file, _, name = kernel.rpartition(":")
-    if not file.endswith(".py") or not os.path.isfile(file):
-        return
-    try:
-        with open(file, encoding="utf-8") as text:
-            tree = ast.parse(text.read())
-    except (OSError, ValueError, SyntaxError):
+    if not sources.is_source(file):
         return  # who runs it says what is wrong
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    functions = [node for node in sources.nodes(file, ast.FunctionDef) if node.name == name]
     if len(functions) != 1 or not functions[0].decorator_list or functions[0].args.vararg:
         return
     from triton_runner._worker import job

@@ -19,7 +19,23 @@ def without_fusion_notice() -> None:
     warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
 
 
+_silent: contextvars.ContextVar[bool] = contextvars.ContextVar("triton_runner_silent", default=False)
+
+
+@contextlib.contextmanager
+def silent():
+    """Inside the block a compilation prints none of these lines: its kernel is Triton's own, which prints
+    none."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 def say(line: str, in_prod_test: bool = False) -> None:
+    if _silent.get():
+        return
     if not _settings.prod() or (in_prod_test and _settings.prod_test()):
         print(line, flush=True)
 
@@ -32,7 +48,7 @@ def always_compile_by_default():
     if name in os.environ:
         yield
         return
-    if not _default_told:
+    if not _default_told and not _silent.get():
         _default_told = True
         say("[triton-runner] TRITON_ALWAYS_COMPILE defaults to ON.")
         say("For production, It is recommended to disable it by running: export TRITON_ALWAYS_COMPILE=0")

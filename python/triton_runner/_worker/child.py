@@ -112,7 +112,8 @@ def _place(error):
         node, source = getattr(error, "node", None), getattr(error, "src", None)
         inner = error.__cause__ or error.__context__
         if source and hasattr(node, "lineno"):
-            why = getattr(error, "error_message", None) or str(inner or "") or type(error).__name__
+            why = getattr(inner, "message", None)  # of an error of ours, which Triton has the repr of
+            why = why or getattr(error, "error_message", None) or str(inner or "") or type(error).__name__
             place = {"source": source, "line": node.lineno, "column": node.col_offset, "why": why.strip()}
         error = inner
     return place

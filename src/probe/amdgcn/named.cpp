@@ -1,4 +1,4 @@
-// Registers of AMD's machine code by name, opcode and line.
+// Finds registers of AMD's machine code by name, opcode and line.
 #include <algorithm>
 
 #include <triton_runner/amdgcn/facts.h>

@@ -61,8 +61,11 @@ REFUSED = [
     (("verify", "-t", "cuda:42", "fails.py"), NEAR_42),
     (("report", "-t", "cuda:42", "fails.py"), NEAR_42),
     (("compile", "-t", "cuda:42", KERNEL, "-s", "*f32, *f32, *f32, i32, 64"), NEAR_42),
-    (("translate", IR, "--to", "9.9.9"), ("there is no Triton release '9.9.9'", "the nearest: ")),
-    (("translate", IR, "--to", "3.9", "--from", "2.9"), ("there is no Triton release '2.9'", "nearest: 3.0")),
+    (("translate", IR, "--to", "9.9.9"), ("there is no Triton release '9.9.9'", "releases: 3.0.0, ")),
+    (
+        ("translate", IR, "--to", "3.9", "--from", "2.9"),
+        ("there is no Triton release '2.9'", "releases: 3.0.0, "),
+    ),
     (("report", "--agianst", "x", IR), ("No such option '--agianst'", "--against")),
     (("report", IR, "--agianst", "x"), ("No such option '--agianst'", "--against")),
     (("run", "--levle", "ptx", "fails.py"), ("--level",)),

@@ -63,6 +63,7 @@ def folder():
             shutil.copy(EXAMPLES / f"add_kernel.{level}", here / f"kernel.{level}")
         (here / "add.py").write_text(ADD)
         (here / "broken.py").write_text("import triton\n\ndef add_kernel(:\n    pass\n")
+        (here / "plain.py").write_text("print('no kernel')\n")
         for name in ("empty.ttir", "empty.ptx"):
             (here / name).write_text("")
         for name in ("noise.ttir", "noise.trcase", "kernel.cubin"):

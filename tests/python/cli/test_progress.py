@@ -139,3 +139,12 @@ def test_there_is_no_other_bar():
     assert own == [PACKAGE / "_base" / "progress.py"]
     users = {path.parent.name for path in PACKAGE.rglob("*.py") if "telling(" in path.read_text()}
     assert users >= {"bisect", "verify", "export"}
+
+
+def test_the_clock_goes_on_after_the_last_part(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    with progress.telling("parts", bar=True) as told:
+        told("the last one", 2, 2)
+        time.sleep(1.2)
+    assert "2/2 0:00:01" in terminal.shown()

@@ -1,5 +1,6 @@
 """Workers: how requests go there and back, how they die, and the folder of releases."""
 
+import ast
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ import kernels_for_compile as kernels  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels_for_tests import plain_add  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._base.errors import fail  # noqa: E402
 from triton_runner._pipeline import versions, workers  # noqa: E402
 from triton_runner._worker import child  # noqa: E402
 
@@ -271,3 +273,18 @@ def test_versions_on_the_command_line():
     assert warm.cli("versions", "add", "4.0.0").returncode == 2
     assert warm.cli("versions", "add", INSTALLED).stdout == f"{INSTALLED} is installed\n"
     assert warm.cli("versions", "remove", "3.4.0").returncode == 1
+
+
+def test_an_error_of_ours_in_a_kernel_is_told_by_its_message():
+    """Triton's front end has the repr of what a kernel raises."""
+
+    class Refused(Exception):
+        src, node = "def k():\n    f()\n", ast.parse("f()").body[0]
+
+    for cause, why in (
+        (fail("TLX is not installed", "install it"), "TLX is not installed"),
+        (ValueError("x"), "ValueError('x')"),
+    ):
+        error = Refused()
+        error.error_message, error.__cause__ = repr(cause), cause
+        assert child._place(error)["why"] == why

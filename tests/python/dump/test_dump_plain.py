@@ -42,7 +42,7 @@ def launch(kernel, **keywords):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_around_a_launch(level):
+def test_around_a_launch(level, capfd):
     with (
         triton_runner.using(target="cuda:80"),
         dumping(add_up, "total", level=level, every_iteration=True) as d,
@@ -50,6 +50,7 @@ def test_around_a_launch(level):
         launch(add_up, num_warps=1)
     assert len(d.launches) == 1
     assert [(d["total"][1, i] == sums).all() for i, sums in enumerate(SUMS)] == [True] * 4
+    assert not capfd.readouterr().out  # the lines about the cache are those of triton_runner.jit
     launch(add_up)  # outside: as if nothing had been
     assert len(d.launches) == 1 and not triton_runner.dumps()
 

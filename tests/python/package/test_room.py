@@ -7,6 +7,11 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests"))
+import folders  # noqa: E402
+import layers  # noqa: E402
+import room  # noqa: E402
+
 TOLD = {
     "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "base"],
     "src/simt/ops/warp.cpp": [
@@ -16,7 +21,10 @@ TOLD = {
     "src/tile/internal/encoding.h": ["the core"],
     "python/triton_runner/_base/levels.py": ["layer       base", "test_levels.py"],
     "python/triton_runner/verbs/judge/answer.py": ["doc/guide/judge.md", "verbs.judge.trial"],
-    "python/triton_runner/testing.py": ["layer       launches"],
+    "python/triton_runner/testing.py": ["layer       launches", "triton_runner.testing: programs import it"],
+    "src/lanes/simd/sums.cpp": ["src/lanes/simd: loops that are compiled once for"],
+    "python/triton_runner/_kernel/dumps/__init__.py": [
+        "_kernel: what is known of one kernel", "is used by  _jit.dispatch, ", "doc/internals/dumps.md"],
 }  # fmt: skip
 
 
@@ -44,3 +52,14 @@ def test_each_kind_of_room():
 def test_what_has_no_room(names, says):
     done = ask(*names)
     assert done.returncode == 2 and says in done.stderr
+
+
+def test_every_room_has_a_sentence():
+    rows, simt = room.table("architecture.md"), room.table("simt.md")
+    names = {folder.name for folder in layers.PACKAGE.iterdir() if (folder / "__init__.py").is_file()}
+    for folder in (ROOT / "src").rglob("*"):
+        name = str(folder.relative_to(ROOT / "src"))
+        if folder.is_dir() and folder.name != "internal" and not name.startswith(("tile/", "simt/")):
+            names.add(name)
+    assert not [name for name in sorted(names) if not room.plain(" ".join(rows.get(name, ([], ""))[0][1:]))]
+    assert not [name for name in folders.SIMT_ROOMS if name not in simt]

@@ -13,6 +13,7 @@ from triton_runner._base.levels import level_of_name, level_of_text, stage_of
 from triton_runner._base.metadata import as_path_or_text
 from triton_runner._base.paths import in_a_file, make_folder, write_file
 from triton_runner._base.releases import unusable
+from triton_runner._code import sources
 from triton_runner._launch import gpu_driver
 from triton_runner._pipeline import abilities, portable, translation, versions, workers
 from triton_runner._settings import devices, messages
@@ -137,12 +138,19 @@ def request_of(kernel, signature, constexprs, target, from_, to, options, attrs,
             "constexprs": constexprs, "attrs": attrs, "target": target or default_target(), "label": text,
         }  # fmt: skip
     if text.endswith(".py"):
-        raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
+        raise which_kernel(text)
     if signature or constexprs or attrs:
         raise fail(
             "an IR has its signature in it", f"{listed('signature', 'constexprs')} are for kernels in Python"
         )
     return {**common, **_text_request(text, target, from_, metadata)}
+
+
+def which_kernel(file: str) -> DiagnosticError:
+    """The error for a file of Python where one of its kernels is needed."""
+    own = sources.kernels(file) if sources.is_source(file) else None
+    notes = ["no function of it is decorated by triton.jit: is it the right file?"] if own == {} else []
+    return fail(f"{file}: which of its kernels?", *notes, *(f"name one: {file}:{n}" for n in own or ["name"]))
 
 
 def _text_request(text: str, target, level, metadata) -> dict:

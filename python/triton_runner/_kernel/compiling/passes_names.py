@@ -1,4 +1,4 @@
-"""MLIR's names of the passes that Triton's backends add: {function: (name, argument)}, of any release.
+"""Lists MLIR's names of the passes that Triton's backends add: {function: (name, argument)}, of any release.
 Written by tools/pass_names.py."""
 
 # ruff: noqa: E501

@@ -1,5 +1,5 @@
-"""The loads, stores and atomics of a launch: which program touched which addresses, as a recording of their
-pointers and masks at TTIR or TTGIR shows, or of their descriptors and offsets at TTIR."""
+"""Reads the loads, stores and atomics of a launch: which program touched which addresses, as a recording of
+their pointers and masks at TTIR or TTGIR shows, or of their descriptors and offsets at TTIR."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The program under the debugger: one launch of a cubin through the CUDA driver, from the files that
-cuda_gdb.py wrote. It imports nothing but the standard library: each library that cuda-gdb sees loaded takes
-time, and PyTorch's take a quarter of a minute and more.
+"""Does one launch of a cubin through the CUDA driver, from the files that cuda_gdb.py wrote: this is the
+program under the debugger. It imports nothing but the standard library: each library that cuda-gdb sees
+loaded takes time, and PyTorch's take a quarter of a minute and more.
 
     python cuda_gdb_child.py FOLDER
 

@@ -12,6 +12,7 @@ from triton.runtime.jit import JITFunction
 from triton_runner._artifact.binding import own_options
 from triton_runner._kernel.dumps.statements import keeping
 from triton_runner._memory import arrays
+from triton_runner._settings import messages
 
 
 def install() -> None:
@@ -26,7 +27,8 @@ def install() -> None:
             from triton_runner._kernel.dumps import launches  # few programs that could dump do
 
             if launches.wanted(function, None):
-                return launches.launch(recorded(function), None, None, args, kwargs, grid, warmup)
+                with messages.silent():
+                    return launches.launch(recorded(function), None, None, args, kwargs, grid, warmup)
         return own(function, *args, grid=grid, warmup=warmup, **kwargs)
 
     run.records_dumps = True

@@ -1,4 +1,4 @@
-"""The result of a dump: the records of each value as arrays, and what a person asks of them first:
+"""Holds the result of a dump: the records of each value as arrays, and what a person asks of them first:
 statistics, the first NaN, the difference from another dump, a file, a picture."""
 
 from __future__ import annotations

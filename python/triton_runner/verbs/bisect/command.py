@@ -118,6 +118,7 @@ def bisect_command(
     the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage, 125 no
     verdict.
     """
+    from triton_runner._artifact.shell_arguments import check_argument
     from triton_runner._base.typed import as_json
     from triton_runner._kernel.cases import case as cases
     from triton_runner.verbs.bisect import reproducer
@@ -143,8 +144,11 @@ def bisect_command(
             case = cases.open_case(program)
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
+        arguments_of_kernel = job.split_signature(values) if values else None
+        for text in arguments_of_kernel or ():  # each release would refuse it in a process of its own
+            check_argument(text)
         subject = api.program_of(
-            program, job.split_signature(values) if values else None, oracle=oracle, grid=grid,
+            program, arguments_of_kernel, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
             timeout=timeout, levels=levels.split(",") if levels else None, chip=chip,

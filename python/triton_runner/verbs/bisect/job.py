@@ -74,6 +74,7 @@ def run(request, note=lambda stage, add=None, kernel=None: None):
 def _of_exception(error):
     """The verdict, the reason, and the failure of the compiler that an exception of the program says."""
     # Not before the environment is that of the request.
+    from triton_runner._base.errors import DiagnosticError
     from triton_runner._pipeline.failures import failure_of
     from triton_runner._worker import job
 
@@ -84,11 +85,8 @@ def _of_exception(error):
         if "not compiled with CUDA" in text:  # of torch: the program asks for a GPU
             return "unknown", text + "; --pretend-cuda gives it CPU tensors", None
         return "wrong", text, None
-    return (
-        "unknown",
-        "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else text,
-        None,
-    )
+    is_ours = isinstance(error, (job.Refused, DiagnosticError))
+    return "unknown", "; ".join([error.message, *error.notes]) if is_ours else text, None
 
 
 def _seed():

@@ -11,7 +11,8 @@ import os
 import re
 
 from triton_runner._base.errors import DiagnosticError
-from triton_runner.verbs.debug import commands, sources
+from triton_runner._code import sources
+from triton_runner.verbs.debug import commands
 from triton_runner.verbs.debug.results import Stopped
 from triton_runner.verbs.debug.target import LEVELS
 

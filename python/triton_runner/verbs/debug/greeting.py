@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from triton_runner.verbs.debug import sources
+from triton_runner._code import sources
 
 
 def lines(session) -> list[str]:

@@ -12,6 +12,7 @@ from triton_runner._base import tools
 from triton_runner._base.errors import fail, is_of_language
 from triton_runner._base.levels import MLIR
 from triton_runner._base.markers import BREAKPOINT
+from triton_runner._code import sources
 from triton_runner._core import ir, probe
 from triton_runner.verbs.debug.results import Frame
 
@@ -21,12 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 @functools.lru_cache(maxsize=64)
 def _blocks(file: str, kinds: tuple) -> tuple:
     """(first line, last line, name) of the statements of some kinds in a source, inner ones last."""
-    try:
-        with open(file, encoding="utf-8") as source:
-            tree = ast.parse(source.read())
-    except (OSError, SyntaxError, ValueError):
-        return ()
-    those = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    those = sources.nodes(file, *kinds)
     return tuple(sorted((n.lineno, n.end_lineno or n.lineno, getattr(n, "name", "")) for n in those))
 
 
@@ -57,15 +53,8 @@ def loop_lines(file: str) -> frozenset | None:
 @functools.lru_cache(maxsize=64)
 def loop_variables(file: str) -> dict[int, str]:
     """The names that loops of a source count by, by their lines."""
-    try:
-        with open(file, encoding="utf-8") as source:
-            tree = ast.parse(source.read())
-    except (OSError, SyntaxError, ValueError):
-        return {}
-    loops = [
-        node for node in ast.walk(tree) if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
-    ]
-    return {node.lineno: node.target.id for node in loops}
+    loops = sources.nodes(file, ast.For)
+    return {node.lineno: node.target.id for node in loops if isinstance(node.target, ast.Name)}
 
 
 class Places:

@@ -13,11 +13,12 @@ from triton_runner import _settings
 from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import MLIR
+from triton_runner._code import sources
 from triton_runner._core import probe
 from triton_runner._kernel.compiling.of_release import of_release
 from triton_runner._kernel.dumps.axes import program_of
 from triton_runner._launch import launchers
-from triton_runner.verbs.debug import comparing, machine, names, sources, stage
+from triton_runner.verbs.debug import comparing, machine, names, stage
 from triton_runner.verbs.debug import target as targets
 from triton_runner.verbs.debug.back import Back
 from triton_runner.verbs.debug.breakpoints import Breakpoints

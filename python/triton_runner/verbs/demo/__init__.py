@@ -1,1 +1,1 @@
-"""triton-runner demo: kernels at every level, and faults, on a machine without a GPU and without a clone."""
+"""Runs kernels at every level, and faults, on a machine without a GPU and without a clone."""

@@ -3,6 +3,7 @@ file, a picture."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from triton_runner import _settings
@@ -16,7 +17,7 @@ from triton_runner._kernel.cases import case
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, describe
 from triton_runner._programs.programs import Program
-from triton_runner._settings import devices
+from triton_runner._settings import devices, messages
 
 _SOURCES = (".py",)
 
@@ -60,11 +61,13 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
     kernel = options.pop("kernel")
     options.pop("metadata", None)
     level = options["level"] or _settings.current().level
-    if level not in ("", "python", *MLIR) or devices.resolved_device() != "cpu":
+    is_code = level not in ("", "python", *MLIR) or devices.resolved_device() != "cpu"
+    if is_code:
         from triton_runner._jit.jit import configure_jit_backend  # it needs Triton
 
         configure_jit_backend()  # of what torch.compile launches our jit alone sees registers
-    with dumping(kernel or None, *selectors, **options) as dump:
+    silent = messages.silent() if is_code else contextlib.nullcontext()  # the program asked for triton.jit
+    with silent, dumping(kernel or None, *selectors, **options) as dump:
         status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
     if status and not dump.launches:
         raise fail(f"{program} ended with status {status}, and no launch was recorded", ended=status)

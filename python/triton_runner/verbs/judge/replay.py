@@ -54,7 +54,7 @@ class Way:
 
 
 @dataclasses.dataclass
-class Asked:
+class ReplayedCall:
     """A call that is to be done again: its steps, and the inputs that the task has for it."""
 
     call: dict
@@ -120,7 +120,7 @@ class Kernels:
 class Replay:
     """The steps of one call, done in one way."""
 
-    def __init__(self, asked: Asked, kernels: Kernels, way: Way, values: dict, seen: dict):
+    def __init__(self, asked: ReplayedCall, kernels: Kernels, way: Way, values: dict, seen: dict):
         self._call, self._parts, self._kernels, self._way = asked.call, asked.parts, kernels, way
         self._asked, self._values = asked, values  # of all calls so far
         self.inputs: list = []
@@ -398,7 +398,7 @@ class Broker:
     """All calls of an answer, each done in several ways; a way goes on from where its last call ended."""
 
     def __init__(self):
-        self._calls: list[Asked] = []
+        self._calls: list[ReplayedCall] = []
         self._kernels: Kernels | None = None  # of the last call
         self._values: dict = {}  # by way: (calls that were done, tensors by number)
         self._seen: dict = {}
@@ -424,7 +424,7 @@ class Broker:
     def answered(self, request: dict, parts: list) -> tuple:
         """Does a call in all ways that are asked for."""
         call, count = request["call"], request["given_parts"]
-        asked = Asked(call, parts[count:], request["given"], parts[:count], request["seed"])
+        asked = ReplayedCall(call, parts[count:], request["given"], parts[:count], request["seed"])
         if request["is_again"]:
             self._calls.pop()
         self._calls.append(asked)

@@ -54,7 +54,7 @@ def prove_command(
     z3()
     with prints_aside(as_json), telling() as say:
         check_settings()
-        asked = Asked(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, say)
+        asked = Proving(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, say)
         result = asked.of_program(program, how) if program.is_program else asked.of_kernel(program, how)
     from triton_runner.verbs.prove.ci import suite_of
     from triton_runner.verbs.prove.text import text_of
@@ -64,8 +64,8 @@ def prove_command(
     return result.exit_status
 
 
-class Asked:
-    """The words of the command line."""
+class Proving:
+    """Proves what a command line asks for, and tells how far it is."""
 
     def __init__(self, names, most, given, grid, properties, seconds, say):
         self.names, self.most, self.given, self.grid = names, most, given, grid

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, MLIR, level_of_name
 from triton_runner._base.paths import no_level, read_text, write_file
+from triton_runner._base.releases import RELEASES, parse_version
 from triton_runner._pipeline import versions
 from triton_runner._programs.options import Output, json_option, print_json, verbs
 
@@ -25,22 +28,18 @@ def translate_command(file, from_, to, output, as_json):
     """
     from triton_runner._pipeline import translation
 
-    releases = {
-        translation.number(version): version
-        for version in (versions.installed(), *versions.RELEASES, *versions.OTHERS)
-        if version
-    }
     for named in filter(None, (from_, to)):
-        if (number := translation.number(named)) not in releases:
-            near = releases[min(releases, key=lambda n: abs(n - number))]
-            raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
+        if not re.fullmatch(r"\d+\.\d+", named) or parse_version(named) not in RELEASES:
+            versions.known(named)
     if file.endswith(".py"):
         raise no_level(file, ENDINGS)
     if level_of_name(file) not in ("", *MLIR, "llir"):
         raise fail(f"{file} is {level_of_name(file).upper()}, and TTIR, TTGIR and LLIR are translated")
     source = read_text(file)
+    if not source.strip():
+        raise fail(f"{file} is empty")
     if file.endswith(".llir"):
-        written, of = [], from_ or "another release"
+        written, of = [], from_ or "an unknown release"
         text, changes = translation.translate_llir(source, to)
     else:
         writers = translation.written_by(source, file)
@@ -53,6 +52,10 @@ def translate_command(file, from_, to, output, as_json):
         return
     if not output:
         click.echo(text, nl=not text.endswith("\n"))
-    click.echo(f"{file}: of Triton {of}, " + ("as it is" if not changes else f"for {to}:"), err=True)
+    click.echo(
+        f"{file}: of {'' if of.startswith('an ') else 'Triton '}{of}, "
+        + ("as it is" if not changes else f"for {to}:"),
+        err=True,
+    )
     for change in changes:
         click.echo(f"  {change}", err=True)

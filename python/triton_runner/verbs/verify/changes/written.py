@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
 import math
+
+from triton_runner._code import sources
 
 
 def numbers(file: str, line: int, number: float) -> list[tuple[str, int]]:
@@ -37,20 +38,10 @@ def renaming(file: str, made: int, used: int, name: str) -> int:
 
 def _around(file: str, line: int):
     """The innermost function around a line."""
-    around = [one for one in _functions(file) if one.lineno <= line <= one.end_lineno]
+    around = [one for one in sources.nodes(file, ast.FunctionDef) if one.lineno <= line <= one.end_lineno]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
 def _is(node, number: float) -> bool:
     is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
     return is_number and math.isclose(node.value, number, rel_tol=1e-6)
-
-
-@functools.lru_cache(maxsize=8)
-def _functions(file: str) -> list:
-    try:
-        with open(file, "rb") as source:
-            tree = ast.parse(source.read())
-    except (OSError, SyntaxError, ValueError):
-        return []
-    return [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]

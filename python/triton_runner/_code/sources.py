@@ -29,16 +29,22 @@ def is_source(path: str) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def kernels(path: str) -> dict[str, Kernel]:
-    """The functions of a source that are decorated by some jit; {} where it cannot be read."""
+def nodes(path: str, *kinds: type[ast.AST]) -> list:
+    """The nodes of some kinds in a source, outer ones first; [] where it cannot be read or parsed."""
     try:
-        with open(path, encoding="utf-8") as source:
+        with open(path, "rb") as source:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
-        return {}
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+@functools.lru_cache(maxsize=64)
+def kernels(path: str) -> dict[str, Kernel]:
+    """The functions of a source that are decorated by some jit; {} where it cannot be read."""
     out = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list)):
+    for node in nodes(path, ast.FunctionDef):
+        if any(map(_is_jit, node.decorator_list)):
             inside = [one for one in ast.walk(node) if isinstance(one, _CODE) and one.lineno > node.lineno]
             code = sorted({one.lineno for one in inside if not _is_text(one)})
             out[node.name] = Kernel(node.lineno, node.end_lineno or node.lineno, code)
