@@ -65,6 +65,7 @@ class _Watch:
         if self.came and not self.gentle:
             return
         self.came = True
+        sys.unraisablehook = _but_of_half_made(sys.unraisablehook)
         raise KeyboardInterrupt
 
     def _follow(self) -> None:
@@ -74,6 +75,17 @@ class _Watch:
                     time.sleep(GRACE)
                     if not self.over and not (self.gentle and self.came):
                         end()
+
+
+def _but_of_half_made(hook):
+    """The hook, without what the signal cut in the making: its __del__ misses what __init__ never set."""
+
+    def report(unraisable):
+        is_del = getattr(unraisable.object, "__name__", "") == "__del__"
+        if not (is_del and issubclass(unraisable.exc_type, AttributeError)):
+            hook(unraisable)
+
+    return report
 
 
 _watch: _Watch | None = None
