@@ -218,7 +218,8 @@ std::string readable(const std::string& name) {
   if (!text || status != 0) return name;
   std::string out = text.get();
   for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
-  return out.substr(0, out.find_first_of("(<"));
+  out = out.substr(0, out.find_first_of("(<"));
+  return out.substr(out.rfind(' ') + 1);  // without the type that a template returns
 }
 
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out) {

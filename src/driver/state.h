@@ -200,6 +200,7 @@ struct Pool {
 
 struct Link {
   std::vector<std::pair<std::string, std::string>> inputs;  // name, content
+  bool has_device_runtime = false;                          // libcudadevrt.a is among them
   std::string result;
   struct Option {
     int option;

@@ -5,8 +5,8 @@
 Installs numba-cuda with NVIDIA's compilers from the package index into build/foreign, a venv of its own, and
 runs the tests of its wheel file by file through `triton-runner cuda`. A file that takes longer than --limit
 seconds counts as one that did not end. Prints a row a file and what failed, and keeps rows and outputs in
-build/foreign, so that a run goes on where the last one of the same library stopped; --failed runs what did not
-pass again, whatever library the other rows are of. --write records the counts in results/foreign.json.
+build/foreign, so that a run goes on where the last one of the same library stopped; --failed runs what did
+not pass again, whatever library the other rows are of. --write records the counts in results/foreign.json.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def outcome(case: ElementTree.Element) -> str:
 
 
 def read_rows(is_failed: bool) -> dict:
-    """Rows of the last run by file: all of the same library, or with --failed those in which everything passed."""
+    """Rows of the last run by file: all of the same library, or with --failed those without a failure."""
     library = pathlib.Path(triton_runner._core.__file__).parent / "_cuda" / "libcuda.so.1"
     digest = hashlib.sha256(library.read_bytes()).hexdigest()
     kept = json.loads(ROWS.read_text()) if ROWS.exists() else {}
@@ -105,7 +105,9 @@ def row(name: str, found: dict[str, str], excluded: list) -> collections.Counter
     def is_excluded(test: str) -> bool:
         return any(fnmatch.fnmatch(f"{name.rpartition('/')[2]}::{test}", pattern) for pattern, _ in excluded)
 
-    found = {test: "excluded" if how != "passed" and is_excluded(test) else how for test, how in found.items()}
+    found = {
+        test: "excluded" if how != "passed" and is_excluded(test) else how for test, how in found.items()
+    }
     counts = collections.Counter(found.values())
     wrong = [test for test, how in found.items() if how not in RIGHT]
     shown = ", ".join(f"{n} {how}" for how, n in counts.items())
@@ -139,7 +141,7 @@ def main() -> int:
 
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         files = [name for name in files if name.partition("/")[2] not in left_out]
-        for name, found in zip(files, pool.map(run, files)):
+        for name, found in zip(files, pool.map(run, files), strict=True):
             total += row(name, found, excluded)
     print("in all:", ", ".join(f"{n} {how}" for how, n in total.items()))
     if given.write:

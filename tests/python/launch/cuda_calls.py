@@ -1,6 +1,6 @@
 """A program of the CUDA driver API, by ctypes alone: doubles an array on the device. Its words: how many
 elements beyond the end it doubles too, whether a process that it starts does so, whether the array is never
-written; and maybe how two streams of its own double it twice more: "ordered" by an event, or "unordered"."""
+written."""
 
 import ctypes
 import subprocess
@@ -27,7 +27,7 @@ PTX = b"""
 N = 100
 
 
-def main(surplus: int, is_child: bool, is_unwritten: bool, streams: str = "") -> None:
+def main(surplus: int, is_child: bool, is_unwritten: bool) -> None:
     if is_child:
         sys.exit(subprocess.run([sys.executable, __file__, str(surplus), "0", "0"]).returncode)
     cuda = ctypes.CDLL("libcuda.so.1")
@@ -53,20 +53,10 @@ def main(surplus: int, is_child: bool, is_unwritten: bool, streams: str = "") ->
     count = ctypes.c_int(N + surplus)
     params = (ctypes.c_void_p * 2)(ctypes.addressof(address), ctypes.addressof(count))
     call("cuLaunchKernel", function, 4, 1, 1, 32, 1, 1, 0, None, params, None)
-    if streams:
-        event, (first, second) = ctypes.c_void_p(), (ctypes.c_void_p() for _ in range(2))
-        call("cuEventCreate", ctypes.byref(event), 0)
-        call("cuStreamCreate", ctypes.byref(first), 0)
-        call("cuStreamCreate", ctypes.byref(second), 0)
-        call("cuLaunchKernel", function, 4, 1, 1, 32, 1, 1, 0, first, params, None)
-        call("cuEventRecord", event, first)
-        if streams == "ordered":
-            call("cuStreamWaitEvent", second, event, 0)
-        call("cuLaunchKernel", function, 4, 1, 1, 32, 1, 1, 0, second, params, None)
     call("cuMemcpyDtoH_v2", values, address, ctypes.c_size_t(4 * N))
-    assert list(values) == [(8.0 if streams else 2.0) * i for i in range(N)]
+    assert list(values) == [2.0 * i for i in range(N)]
     print(f"right on {name.value.decode()}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2] == "1", sys.argv[3] == "1", *sys.argv[4:])
+    main(int(sys.argv[1]), sys.argv[2] == "1", sys.argv[3] == "1")

@@ -19,8 +19,8 @@ _FLOATS = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
 
 @dataclasses.dataclass
 class Launch:
-    """A launch as the driver kept it. values: its parameters' bytes, or (block, offset) of those that point into
-    memory; memory: what each block held before it; fault: what stopped it."""
+    """A launch as the driver kept it. values: its parameters' bytes, or (block, offset) of those that point
+    into memory; memory: what each block held before it; fault: what stopped it."""
 
     folder: Path
     kernel: str = ""
@@ -59,8 +59,8 @@ def read(folder: Path) -> Launch:
 
 
 def element_of(text: str) -> type:
-    """Returns the type of arrays: the one floating-point type of all accesses to global memory, else bytes. PTX does
-    not say the types of arrays."""
+    """Returns the type of arrays, which PTX does not say: the one floating-point type of all accesses to
+    global memory, else bytes."""
     found = {_FLOATS.get(name) for name in _TYPE.findall(text)}
     return found.pop() if len(found) == 1 and None not in found else numpy.uint8
 
@@ -72,7 +72,7 @@ def _value(launch: Launch, param, value, element: type):
         return rest.view(element) if rest.nbytes % numpy.dtype(element).itemsize == 0 else rest
     if len(value) > 8:
         raise fail(
-            f"parameter '{param.name}' is a structure of {len(value)} bytes, and a case holds arrays and numbers"
+            f"parameter '{param.name}' is a structure of {len(value)} bytes: a case has arrays and numbers"
         )
     if param.type in (".f32", ".f64"):
         return struct.unpack("<f" if len(value) == 4 else "<d", value)[0]
@@ -90,8 +90,8 @@ def _run(launch: Launch) -> None:
 
 
 def cases_of(kept: Path, folder: Path) -> list[tuple[Launch, str, str]]:
-    """Writes a case of each launch that was kept, and returns the launches in their order, each with its case, or
-    "" and the reason why there is none."""
+    """Writes a case of each launch that was kept, and returns the launches in order, each with its case,
+    or with "" and the reason why there is none."""
     out = []
     for one in sorted(kept.glob("*/launch.txt"), key=lambda path: path.stat().st_mtime_ns):
         launch, reason = read(one.parent), ""

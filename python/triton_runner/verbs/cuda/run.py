@@ -27,7 +27,7 @@ NAMES = ("libcuda.so.1", "libcuda.so")  # the second one is what linkers and cty
 @dataclasses.dataclass(frozen=True)
 class Device:
     """The device that a program sees. chip: of the table of chips; check: checks with commas between them;
-    launches: whether each launch is printed; kept: a folder in which launches are kept, kernel: of this one."""
+    launches: whether each launch is printed; kept: a folder in which launches are kept, kernel: of which."""
 
     chip: str = "h100"
     check: str = ""
@@ -89,8 +89,8 @@ def words_of(program: str, arguments: list[str], is_module: bool) -> list[str]:
 
 
 def run_program(program: str, arguments: list[str], is_module: bool, device: Device) -> int:
-    """Runs the program and returns its exit status, or 128 and the number of the signal that ended it. The program
-    has the signals that ask this process to end, and does not outlive it."""
+    """Runs the program and returns its exit status, or 128 and the number of the signal that ended it. The
+    program has the signals that ask this process to end, and does not outlive it."""
     words = words_of(program, arguments, is_module)
     with subprocess.Popen(words, env=environment(device), preexec_fn=end_with_parent) as child:
         if threading.current_thread() is threading.main_thread():
@@ -106,8 +106,9 @@ def run_program(program: str, arguments: list[str], is_module: bool, device: Dev
 
 
 def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -> int:
-    """Runs the program with its words as run_program() takes them, and writes cases of launches into the folder; then
-    debugs the one that a fault has stopped, or the first. Returns the exit status: the debugger's, if it ran."""
+    """Runs the program with its words as run_program() takes them, and writes cases of launches into the
+    folder; then debugs the one that a fault has stopped, or the first. Returns the exit status: the
+    debugger's, if it ran."""
     with tempfile.TemporaryDirectory(prefix="triton-runner-cuda-") as place:
         kept = Path(place) / "kept"
         kept.mkdir()
@@ -127,7 +128,9 @@ def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -
         if not is_debugged or not cases:
             return status
         stopped = [case for launch, case in cases if launch.fault]
-        return subprocess.run([sys.executable, "-m", "triton_runner", "debug", (stopped or [cases[0][1]])[-1]]).returncode
+        return subprocess.run(
+            [sys.executable, "-m", "triton_runner", "debug", (stopped or [cases[0][1]])[-1]]
+        ).returncode
 
 
 def _say(text: str) -> None:
