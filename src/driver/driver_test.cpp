@@ -228,9 +228,10 @@ TEST(a_circle_of_nodes_is_refused) {
 
 TEST(modules_are_linked_of_texts) {
   Fixture f;
-  // The variable is one in both.
+  // The variable and the function are one in both.
   const std::string head =
-      ".version 8.0\n.target sm_80\n.address_size 64\n.common .global .align 8 .u64 environment;\n";
+      ".version 8.0\n.target sm_80\n.address_size 64\n.common .global .align 8 .u64 environment;\n"
+      ".weak .func (.param .b32 r) same(.param .b32 v)\n{\n { ret; }\n}\n";
   std::string user =
       head +
       ".extern .func (.param .b32 r) twice(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"

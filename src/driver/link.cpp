@@ -82,10 +82,34 @@ std::string_view without_head(std::string_view text) {
   return text.substr(at);
 }
 
-// The text without the .common variables, a line each, that texts before it have: all of a name are one.
+// The name of the function that `text` begins to define, and how many characters that takes; nothing of a declaration.
+std::pair<std::string, size_t> definition(std::string_view text) {
+  const size_t body = text.find_first_of("{;");
+  if (body == text.npos || text[body] == ';') return {};
+  size_t at = text.find(".func") + 5;
+  while (text[at] == ' ' || text[at] == '\t') ++at;
+  if (text[at] == '(') at = std::min(text.find(')', at), body - 1) + 1;
+  at = std::min(text.find_first_not_of(" \t\n", at), body);
+  const std::string name(text.substr(at, text.find_first_of("( \t\n{", at) - at));
+  int depth = 0;
+  for (size_t i = body; i < text.size(); ++i) {
+    depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
+    if (depth == 0) return {name, i + 1};
+  }
+  return {};
+}
+
+// The text without the .common variables, a line each, and the .weak functions that texts before it have: all of a name are one.
 std::string without_known(std::string_view text, std::set<std::string>* known) {
   std::string out;
   while (!text.empty()) {
+    if (text.starts_with(".weak .func")) {
+      const auto [name, bytes] = definition(text);
+      if (bytes && !known->insert(name).second) {
+        text.remove_prefix(bytes);
+        continue;
+      }
+    }
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
     const size_t end = line.find_first_of(";[=");
