@@ -90,8 +90,8 @@ uint32_t Races::add_record(Act act, const std::string& what, const char* does) {
 
 bool Races::report(uint32_t mine, uint32_t other, Address at) {
   const Record &a = records_[mine], &b = records_[other];
-  say("a race between streams: " + a.what + " in " + names_[a.agent] + " " + a.does + " " +
-      place_of(at) + ", which " + b.what + " in " + names_[b.agent] + " " + b.does +
+  say("a race between streams: " + a.what + " in " + names_[a.agent] + " " + a.does + " " + place_of(at) +
+      ", which " + b.what + " in " + names_[b.agent] + " " + b.does +
       ", and nothing orders the two\n  note: record an event after the one, and let the stream of the other "
       "wait "
       "for it (cuStreamWaitEvent)");
@@ -126,7 +126,9 @@ bool Races::touch(const exec::ReadSet& accesses, const std::string& what) {
   return is_right;
 }
 
-void Races::allocated(Address block) { uses_[block].allocated = add_record(Act::kWrite, "cuMemAllocAsync", "allocates"); }
+void Races::allocated(Address block) {
+  uses_[block].allocated = add_record(Act::kWrite, "cuMemAllocAsync", "allocates");
+}
 
 bool Races::freed(Address block) {
   const auto used = uses_.find(block);

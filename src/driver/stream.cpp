@@ -184,8 +184,7 @@ Error execute(Work& work) {
                         },
                         [](const ReleaseBlock& r) {
                           if (Races* races = state().races.get())
-                            if (const Error error = raced(races->freed(r.address)))
-                              return error;
+                            if (const Error error = raced(races->freed(r.address))) return error;
                           return release_block(r.address);
                         },
                         [](const WriteValue& w) { return execute_write(w); },
