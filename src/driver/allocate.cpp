@@ -50,7 +50,14 @@ Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle strea
   state().blocks.starting_at(*out)->pool = pool_handle;
   pool->used += bytes;
   pool->most = std::max(pool->most, pool->used);
+  if (Races* races = state().races.get()) races->begin(*s), races->allocated(*out);
   return kSuccess;
+}
+
+// Memory is given back when nothing uses it any more, unless by cuMemFreeAsync.
+void wait_for_all() {
+  const Context* context = current_context();
+  if (Races* races = state().races.get(); races && context) races->host_saw_all(context->handle);
 }
 
 constexpr int kReservedCurrent = 5, kReservedMost = 6, kUsedCurrent = 7, kUsedMost = 8;
@@ -107,6 +114,17 @@ bool put_attribute(void* out, int attribute, Block* block, Address pointer) {
 
 }  // namespace
 
+Error release_block(Address address) {
+  Block* block = state().blocks.starting_at(address);
+  if (!block || (block->kind != Kind::kDevice && block->kind != Kind::kManaged)) {
+    const std::string was = state().blocks.freed(address);
+    return was.empty() ? kInvalidValue : refuse(kInvalidValue, "cuMemFree: " + was + " was freed before");
+  }
+  if (Pool* pool = pool_of(block->pool)) pool->used -= block->bytes;
+  state().blocks.release(address);
+  return kSuccess;
+}
+
 namespace call {
 
 Error cuMemGetInfo_v2(size_t* free, size_t* total) {
@@ -135,14 +153,8 @@ Error cuMemAllocManaged(Address* out, size_t bytes, unsigned flags) {
 
 Error cuMemFree_v2(Address address) {
   if (address == 0) return kSuccess;
-  Block* block = state().blocks.starting_at(address);
-  if (!block || (block->kind != Kind::kDevice && block->kind != Kind::kManaged)) {
-    const std::string was = state().blocks.freed(address);
-    return was.empty() ? kInvalidValue : refuse(kInvalidValue, "cuMemFree: " + was + " was freed before");
-  }
-  if (Pool* pool = pool_of(block->pool)) pool->used -= block->bytes;
-  state().blocks.release(address);
-  return kSuccess;
+  wait_for_all();
+  return release_block(address);
 }
 
 Error cuMemGetAddressRange_v2(Address* base, size_t* bytes, Address address) {
@@ -166,6 +178,7 @@ Error cuMemFreeHost(void* pointer) {
   if (!pointer) return kSuccess;
   const Block* block = state().blocks.starting_at(address_of(pointer));
   if (!block || block->kind != Kind::kPinned) return kInvalidValue;
+  wait_for_all();
   state().blocks.release(block->address);
   return kSuccess;
 }

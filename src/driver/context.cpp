@@ -172,11 +172,14 @@ Error cuCtxSynchronize() {
   State& s = state();
   for (const auto& [handle, stream] : s.streams)
     if (stream->capture && stream->context == current_context()->handle) return kStreamCaptureUnsupported;
+  if (s.races) s.races->host_saw_all(current_context()->handle);
   return kSuccess;  // everything was executed when it was asked for
 }
 Error cuCtxSynchronize_v2(Handle handle) {
   const Context* context = handle ? state().contexts.find(handle) : current_context();
-  return context ? context->fault : kInvalidContext;
+  if (!context) return kInvalidContext;
+  if (Races* races = state().races.get()) races->host_saw_all(context->handle);
+  return context->fault;
 }
 
 constexpr int kMallocHeapSize = 2;  // CU_LIMIT_MALLOC_HEAP_SIZE: refused once a kernel has asked for memory

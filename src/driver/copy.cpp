@@ -72,6 +72,11 @@ Copy3D box(const Copy2D& p) {
   return c;
 }
 
+bool is_device_memory(Address address) {
+  const Block* block = state().blocks.find(address);
+  return block && !block->is_host();
+}
+
 Error submit_copy(Handle stream, const Copy3D& copy) {
   if (!stream_of(stream)) return kInvalidHandle;
   if (const Error error = check_copy(copy)) return error;
@@ -124,7 +129,16 @@ Error run_copy(const Copy3D& c) {
       const Address target = to.address + z * to.plane + y * to.pitch;
       if (!copy_row(target, source, c.width, is_checked)) return kInvalidValue;
       blocks.copied(target, source, c.width);
+      if (Races* races = state().races.get()) {
+        using machine::Act;
+        const bool is_right = (!blocks.find(source) || races->touch(Act::kRead, source, c.width, "a copy")) &&
+                              (!blocks.find(target) || races->touch(Act::kWrite, target, c.width, "a copy"));
+        if (const Error error = raced(is_right)) return error;
+      }
     }
+  // The host waits for a copy to memory of its own that is not pinned.
+  if (Races* races = state().races.get(); races && to.is_host && !blocks.find(to.address))
+    races->host_saw(races->mark());
   return kSuccess;
 }
 
@@ -150,7 +164,15 @@ Error run_fill(const FillParams& f) {
       for (size_t i = 0; i < f.width; ++i)
         std::memcpy(bytes + i * f.element_bytes, &f.value, f.element_bytes);
     state().blocks.written(row, f.width * f.element_bytes);
+    if (Races* races = state().races.get())
+      if (const Error error =
+              raced(races->touch(machine::Act::kWrite, row, f.width * f.element_bytes, "a fill")))
+        return error;
   }
+  // The host waits for a fill of memory that it has, too.
+  const Block* block = state().blocks.find(f.to);
+  if (Races* races = state().races.get(); races && block && block->kind != Kind::kDevice)
+    races->host_saw(races->mark());
   return kSuccess;
 }
 
@@ -159,7 +181,11 @@ namespace call {
 Error cuMemcpyAsync(Address to, Address from, size_t bytes, Handle stream) {
   return submit_copy(stream, line(kUnifiedMemory, to, kUnifiedMemory, from, bytes));
 }
-Error cuMemcpy(Address to, Address from, size_t bytes) { return cuMemcpyAsync(to, from, bytes, nullptr); }
+Error cuMemcpy(Address to, Address from, size_t bytes) {
+  const bool is_on_device = is_device_memory(to) && is_device_memory(from);
+  const Error error = cuMemcpyAsync(to, from, bytes, nullptr);
+  return is_on_device ? error : awaited(error);  // nobody waits for a copy from device to device
+}
 Error cuMemcpyPeerAsync(Address to, Handle, Address from, Handle, size_t bytes, Handle stream) {
   return submit_copy(stream, line(kDeviceMemory, to, kDeviceMemory, from, bytes));
 }
@@ -170,13 +196,13 @@ Error cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Handle st
   return submit_copy(stream, line(kDeviceMemory, to, kHostMemory, reinterpret_cast<Address>(from), bytes));
 }
 Error cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
-  return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
+  return awaited(cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr));
 }
 Error cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, Handle stream) {
   return submit_copy(stream, line(kHostMemory, reinterpret_cast<Address>(to), kDeviceMemory, from, bytes));
 }
 Error cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
-  return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr);
+  return awaited(cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr));
 }
 Error cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Handle stream) {
   return submit_copy(stream, line(kDeviceMemory, to, kDeviceMemory, from, bytes));
@@ -188,12 +214,20 @@ Error cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) {
 Error cuMemcpy2DAsync_v2(const Copy2D* copy, Handle stream) {
   return copy ? submit_copy(stream, box(*copy)) : kInvalidValue;
 }
-Error cuMemcpy2D_v2(const Copy2D* copy) { return cuMemcpy2DAsync_v2(copy, nullptr); }
-Error cuMemcpy2DUnaligned_v2(const Copy2D* copy) { return cuMemcpy2DAsync_v2(copy, nullptr); }
+Error cuMemcpy2D_v2(const Copy2D* copy) {
+  const bool is_on_device = copy && copy->from_type == kDeviceMemory && copy->to_type == kDeviceMemory;
+  const Error error = cuMemcpy2DAsync_v2(copy, nullptr);
+  return is_on_device ? error : awaited(error);
+}
+Error cuMemcpy2DUnaligned_v2(const Copy2D* copy) { return cuMemcpy2D_v2(copy); }
 Error cuMemcpy3DAsync_v2(const Copy3D* copy, Handle stream) {
   return copy ? submit_copy(stream, *copy) : kInvalidValue;
 }
-Error cuMemcpy3D_v2(const Copy3D* copy) { return cuMemcpy3DAsync_v2(copy, nullptr); }
+Error cuMemcpy3D_v2(const Copy3D* copy) {
+  const bool is_on_device = copy && copy->from_type == kDeviceMemory && copy->to_type == kDeviceMemory;
+  const Error error = cuMemcpy3DAsync_v2(copy, nullptr);
+  return is_on_device ? error : awaited(error);
+}
 
 Error cuMemsetD8Async(Address to, unsigned char value, size_t n, Handle stream) {
   return submit_fill(stream, to, 0, value, 1, n, 1);

@@ -51,6 +51,9 @@ bool read_settings(State& s) {
     s.checks = static_cast<uint32_t>(std::strtoul(checks.c_str(), nullptr, 10));
   s.prints_launches = setting("TRITON_RUNNER_CUDA_LAUNCHES") == "1";
   if (s.checks & exec::kCheckUninitialized) s.blocks.follow_unwritten();
+  if (std::string folder = setting("TRITON_RUNNER_CUDA_CAPTURE"); !folder.empty())
+    s.kept = std::make_unique<Kept>(std::move(folder), setting("TRITON_RUNNER_CUDA_KERNEL"));
+  if (s.checks & exec::kCheckRace) s.races = std::make_unique<Races>();
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <triton_runner/artifact/occupancy.h>
@@ -71,17 +72,6 @@ std::vector<exec::Argument> arguments_of(const Launch& launch) {
     out.push_back(std::move(argument));
   }
   return out;
-}
-
-// A function's name as its language has it, without what numba-cuda adds: __main__::smooth.
-std::string readable(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  if (!text || status != 0) return name;
-  std::string out = text.get();
-  for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
-  return out.substr(0, out.find_first_of("(<"));
 }
 
 std::string with_readable_name(std::string text, const std::string& name) {
@@ -220,6 +210,18 @@ Error launch_kernel(Handle function, const LaunchConfig& config, void** params, 
 
 }  // namespace
 
+// Leaves out what numba-cuda adds to a name.
+std::string readable(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (!text || status != 0) return name;
+  std::string out = text.get();
+  for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
+  out = out.substr(0, out.find_first_of("(<"));
+  return out.substr(out.rfind(' ') + 1);  // without the type that a template returns
+}
+
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out) {
   Function* f = function_of(function);
   if (!f) return kInvalidHandle;
@@ -264,6 +266,10 @@ Error run_launch(Launch& launch) {
   }
   Printer printer;
   options.printer = &printer;
+  exec::ReadSet accesses(/*keeps_all=*/true);
+  if (s.races) options.reads = &accesses;
+  std::optional<Kept::Before> before;
+  if (s.kept && s.kept->looks_at(launch)) before.emplace(launch);
   const auto begin = std::chrono::steady_clock::now();
   const exec::LaunchResult result = (*kernel)->launch(options, arguments, memory);
   std::fflush(stdout);
@@ -273,7 +279,13 @@ Error run_launch(Launch& launch) {
     std::snprintf(text, sizeof text, ": %.3f ms%s", time.count(), result ? ", and a fault" : "");
     say("launch " + std::to_string(number) + ": " + shown(launch) + text);
   }
-  return result ? failed(*result, launch.function->name) : kSuccess;
+  if (before)
+    s.kept->take(launch, number, *before, result && result->trap ? result->trap->str() : std::string());
+  if (result)
+    if (const Error error = failed(*result, launch.function->name)) return error;
+  const std::string what =
+      "launch " + std::to_string(number) + " (kernel '" + readable(launch.function->name);
+  return s.races ? raced(s.races->touch(accesses, what + "')")) : kSuccess;
 }
 
 namespace call {

@@ -14,7 +14,64 @@ namespace triton_runner::driver {
 namespace {
 
 constexpr int kMaxRegisters = 0, kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
-constexpr int kCubinInput = 0, kPtxInput = 1, kFatbinInput = 2;
+constexpr int kCubinInput = 0, kPtxInput = 1, kFatbinInput = 2, kLibraryInput = 4;
+
+// The functions of libcudadevrt.a that cooperative kernels call, in place of NVIDIA's machine code. The grid's barrier counts
+// blocks in a word of the launch's workspace; the first block adds what makes all of them 2^31, so that its highest bit
+// turns each time when the last one has come.
+constexpr char kDeviceRuntime[] = R"(
+.visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<2>;
+	mov.u32 %r1, %envreg1;
+	mov.u32 %r2, %envreg2;
+	mov.b64 %rd1, {%r2, %r1};
+	st.param.b64 [handle], %rd1;
+	ret;
+}
+.visible .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)
+{
+	.reg .pred %p<4>;
+	.reg .b32 %r<16>;
+	.reg .b64 %rd<3>;
+	ld.param.b64 %rd1, [handle];
+	bar.sync 0;
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %tid.y;
+	mov.u32 %r3, %tid.z;
+	or.b32 %r1, %r1, %r2;
+	or.b32 %r1, %r1, %r3;
+	setp.ne.u32 %p1, %r1, 0;
+	@%p1 bra $together;
+	mov.u32 %r4, %nctaid.x;
+	mov.u32 %r5, %nctaid.y;
+	mov.u32 %r6, %nctaid.z;
+	mul.lo.u32 %r4, %r4, %r5;
+	mul.lo.u32 %r4, %r4, %r6;
+	sub.u32 %r4, -2147483647, %r4;
+	mov.u32 %r7, %ctaid.x;
+	mov.u32 %r8, %ctaid.y;
+	mov.u32 %r9, %ctaid.z;
+	or.b32 %r7, %r7, %r8;
+	or.b32 %r7, %r7, %r9;
+	setp.eq.u32 %p2, %r7, 0;
+	selp.b32 %r10, %r4, 1, %p2;
+	add.s64 %rd2, %rd1, 4;
+	membar.gl;
+	atom.global.add.u32 %r11, [%rd2], %r10;
+$wait:
+	ld.volatile.global.u32 %r12, [%rd2];
+	xor.b32 %r13, %r11, %r12;
+	setp.ge.s32 %p3, %r13, 0;
+	@%p3 bra $wait;
+	membar.gl;
+$together:
+	bar.sync 0;
+	st.param.b32 [error], 0;
+	ret;
+}
+)";
 
 // The text from the first line on that is not .version, .target or .address_size.
 std::string_view without_head(std::string_view text) {
@@ -25,10 +82,50 @@ std::string_view without_head(std::string_view text) {
   return text.substr(at);
 }
 
+// The name of the function that `text` begins to define, and how many characters that takes; nothing of a declaration.
+std::pair<std::string, size_t> definition(std::string_view text) {
+  const size_t body = text.find_first_of("{;");
+  if (body == text.npos || text[body] == ';') return {};
+  size_t at = text.find(".func") + 5;
+  while (text[at] == ' ' || text[at] == '\t') ++at;
+  if (text[at] == '(') at = std::min(text.find(')', at), body - 1) + 1;
+  at = std::min(text.find_first_not_of(" \t\n", at), body);
+  const std::string name(text.substr(at, text.find_first_of("( \t\n{", at) - at));
+  int depth = 0;
+  for (size_t i = body; i < text.size(); ++i) {
+    depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
+    if (depth == 0) return {name, i + 1};
+  }
+  return {};
+}
+
+// The text without the .common variables, a line each, and the .weak functions that texts before it have: all of a name are one.
+std::string without_known(std::string_view text, std::set<std::string>* known) {
+  std::string out;
+  while (!text.empty()) {
+    if (text.starts_with(".weak .func")) {
+      const auto [name, bytes] = definition(text);
+      if (bytes && !known->insert(name).second) {
+        text.remove_prefix(bytes);
+        continue;
+      }
+    }
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    const size_t end = line.find_first_of(";[=");
+    const size_t begin = line.find_last_of(" \t", end);
+    const bool is_common = line.starts_with(".common ") && end != line.npos && begin != line.npos;
+    if (!is_common || known->emplace(line.substr(begin + 1, end - begin - 1)).second) out += line;
+  }
+  return out;
+}
+
 // All of the inputs as one text: declarations of what another input defines stay, as PTX allows both in one module.
 std::string joined(const std::vector<std::pair<std::string, std::string>>& inputs) {
   std::string out;
-  for (const auto& [name, text] : inputs) out += out.empty() ? text : "\n" + std::string(without_head(text));
+  std::set<std::string> known;
+  for (const auto& [name, text] : inputs)
+    out += without_known(out.empty() ? text : "\n" + std::string(without_head(text)), &known);
   return out;
 }
 
@@ -50,6 +147,8 @@ std::string limited(const std::string& text, unsigned registers) {
 
 Error add(Link& link, int type, std::string content, const char* name) {
   while (!content.empty() && content.back() == '\0') content.pop_back();
+  if (type == kLibraryInput && content.find("cuda_device_runtime") != std::string::npos)
+    return link.has_device_runtime = true, kSuccess;
   const bool is_text = content.find(".version") != std::string::npos && !content.starts_with("\x7f");
   if (type == kCubinInput && !is_text)
     return refuse(kNotSupported, "cuLinkAddData: machine code is not linked here; PTX is");
@@ -119,6 +218,7 @@ Error cuLinkComplete(Handle handle, void** out, size_t* bytes) {
   if (!link) return kInvalidHandle;
   if (!out || !bytes) return kInvalidValue;
   link->result = joined(link->inputs);
+  if (link->has_device_runtime && !link->inputs.empty()) link->result += kDeviceRuntime;
   std::string log;
   std::vector<int> options;
   for (const Link::Option& o : link->options) {

@@ -18,7 +18,9 @@
 #include <triton_runner/ptx/module.h>
 
 #include "api.h"
+#include "kept.h"
 #include "memory.h"
+#include "races.h"
 
 namespace triton_runner::driver {
 
@@ -159,6 +161,7 @@ struct Stream {
   uint64_t id = 0;
   std::shared_ptr<Capture> capture;
   std::vector<Node*> last;  // nodes that the next one of the capture waits for
+  uint32_t agent = 0;       // of Races
 };
 
 struct Event {
@@ -168,6 +171,7 @@ struct Event {
   std::chrono::steady_clock::time_point at{};
   std::shared_ptr<Capture> capture;  // in which it was recorded
   std::vector<Node*> nodes;
+  machine::Clock mark;  // of Races
 };
 
 struct Context {
@@ -196,6 +200,7 @@ struct Pool {
 
 struct Link {
   std::vector<std::pair<std::string, std::string>> inputs;  // name, content
+  bool has_device_runtime = false;                          // libcudadevrt.a is among them
   std::string result;
   struct Option {
     int option;
@@ -255,7 +260,9 @@ struct State {
   bool is_initialized = false, is_forked = false;
   uint64_t launches = 0, ids = 0;
   Blocks blocks;
-  Handle primary = nullptr;  // the device's context
+  std::unique_ptr<Races> races;  // null: nobody looks for races
+  std::unique_ptr<Kept> kept;    // null: no launches are kept
+  Handle primary = nullptr;      // the device's context
   int primary_uses = 0;
   unsigned primary_flags = 0;
   Handle default_pool = nullptr, pool = nullptr;
@@ -309,6 +316,14 @@ Error run_copy(const Copy3D& copy);
 Error run_fill(const FillParams& fill);
 Error check_copy(const Copy3D& copy);
 Error check_fill(const FillParams& fill);
+// launch.cpp: a function's name as its language has it: __main__::smooth.
+std::string readable(const std::string& name);
+// Whether work's accesses race with another stream's: the context's fault, if they do.
+Error raced(bool is_right);
+// The host waits for what a call without "Async" has done in the default stream.
+Error awaited(Error error);
+// allocate.cpp: gives a block back.
+Error release_block(Address address);
 // launch.cpp: the launch of a function as cuLaunchKernel and cuLaunchKernelEx give it.
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out);
 // module.cpp: loads PTX, a cubin or a fatbin. `log` gets what is wrong with it.

@@ -32,6 +32,7 @@ Error execute_write(const WriteValue& w) {
   if (!state().blocks.find(w.address, w.bytes)) return kInvalidValue;
   std::memcpy(reinterpret_cast<void*>(w.address), &w.value, w.bytes);
   state().blocks.written(w.address, w.bytes);
+  if (Races* races = state().races.get()) races->wrote_value(w.address);
   return kSuccess;
 }
 
@@ -57,6 +58,7 @@ Error execute_wait(const WaitValue& w) {
     default:
       is_so = ((now | wanted) ^ mask) != 0;
   }
+  if (Races* races = state().races.get(); races && is_so) races->waited_for_value(w.address);
   if (is_so) return kSuccess;
   return refuse(
       kLaunchTimeout,
@@ -93,6 +95,7 @@ Error create(Handle* out, unsigned flags, int priority) {
   x.context = current_context()->handle, x.flags = flags, x.id = ++s.ids;
   x.priority = std::clamp(priority, -5, 0);
   *out = x.handle = s.streams.add(std::move(stream));
+  if (s.races) s.races->begin(x);  // streams are numbered as they are made
   return kSuccess;
 }
 
@@ -118,7 +121,39 @@ bool is_joined(const Graph& graph, const std::vector<Node*>& last) {
   return seen.size() == graph.nodes.size();
 }
 
+Error run_graph(std::shared_ptr<Graph> graph, const std::vector<Node*>& order) {
+  Races* races = state().races.get();
+  Races::Branches branches;
+  if (races) branches = races->begin_graph(*graph);
+  for (Node* node : order) {
+    if (races) races->begin_node(branches, *node);
+    if (const Error error = node->is_enabled ? execute(node->work) : kSuccess) return error;
+    if (races) races->end_node(branches, *node);
+  }
+  if (races) races->end_graph(branches, *graph);
+  return kSuccess;
+}
+
+// The program's function may tell other threads that the stream came here.
+void call_program(const std::function<void()>& function) {
+  if (Races* races = state().races.get()) races->host_saw(races->mark());
+  Outside outside;
+  function();
+}
+
 }  // namespace
+
+Error raced(bool is_right) {
+  if (is_right) return kSuccess;
+  if (Context* context = current_context()) context->fault = kLaunchFailed;
+  return kLaunchFailed;
+}
+
+Error awaited(Error error) {
+  if (Races* races = state().races.get(); races && !error)
+    if (Stream* stream = stream_of(nullptr)) races->host_saw(*stream);
+  return error;
+}
 
 Error execute(Work& work) {
   return std::visit(Overloaded{
@@ -127,13 +162,11 @@ Error execute(Work& work) {
                         [](const Copy3D& copy) { return run_copy(copy); },
                         [](const FillParams& fill) { return run_fill(fill); },
                         [](const Call& c) {
-                          Outside outside;
-                          c.function(c.data);
+                          call_program([&] { c.function(c.data); });
                           return kSuccess;
                         },
                         [](const Callback& c) {
-                          Outside outside;
-                          c.function(c.stream, kSuccess, c.data);
+                          call_program([&] { c.function(c.stream, kSuccess, c.data); });
                           return kSuccess;
                         },
                         [](const RecordEvent& r) {
@@ -141,21 +174,25 @@ Error execute(Work& work) {
                           if (!event) return kInvalidHandle;
                           event->is_recorded = true, event->at = std::chrono::steady_clock::now(),
                           event->capture = nullptr;
+                          if (Races* races = state().races.get()) event->mark = races->mark();
                           return kSuccess;
                         },
-                        [](const WaitEvent&) { return kSuccess; },
-                        [](const ReleaseBlock& r) { return call::cuMemFree_v2(r.address); },
+                        [](const WaitEvent& w) {
+                          const Event* event = state().events.find(w.event);
+                          if (Races* races = state().races.get(); races && event) races->wait(event->mark);
+                          return kSuccess;
+                        },
+                        [](const ReleaseBlock& r) {
+                          if (Races* races = state().races.get())
+                            if (const Error error = raced(races->freed(r.address))) return error;
+                          return release_block(r.address);
+                        },
                         [](const WriteValue& w) { return execute_write(w); },
                         [](const WaitValue& w) { return execute_wait(w); },
                         [](const RunGraph& r) {
                           std::vector<Node*> order;
                           if (!r.graph->ordered(&order)) return kInvalidValue;
-                          const std::shared_ptr<Graph> kept = r.graph;
-                          for (Node* node : order) {
-                            if (!node->is_enabled) continue;
-                            if (const Error error = execute(node->work)) return error;
-                          }
-                          return kSuccess;
+                          return run_graph(r.graph, order);
                         },
                     },
                     work);
@@ -176,6 +213,7 @@ Error submit(Handle handle, Work work) {
     add_captured(*stream, std::move(work));
     return kSuccess;
   }
+  if (Races* races = state().races.get()) races->begin(*stream);
   return execute(work);
 }
 
@@ -193,9 +231,11 @@ Error cuStreamDestroy_v2(Handle handle) {
   return kSuccess;
 }
 Error cuStreamQuery(Handle handle) {
-  const Stream* stream = stream_of(handle);
+  Stream* stream = stream_of(handle);
   if (!stream) return kInvalidHandle;
-  return is_capturing(*stream) ? kStreamCaptureUnsupported : kSuccess;
+  if (is_capturing(*stream)) return kStreamCaptureUnsupported;
+  if (Races* races = state().races.get()) races->host_saw(*stream);
+  return kSuccess;
 }
 Error cuStreamSynchronize(Handle handle) { return cuStreamQuery(handle); }
 
@@ -356,7 +396,9 @@ Error cuEventRecord(Handle handle, Handle stream) { return cuEventRecordWithFlag
 Error cuEventQuery(Handle handle) {
   const Event* event = state().events.find(handle);
   if (!event) return kInvalidHandle;
-  return event->capture ? kCapturedEvent : kSuccess;
+  if (event->capture) return kCapturedEvent;
+  if (Races* races = state().races.get()) races->host_saw(event->mark);
+  return kSuccess;
 }
 Error cuEventSynchronize(Handle handle) { return cuEventQuery(handle); }
 Error cuEventDestroy_v2(Handle handle) { return state().events.remove(handle) ? kSuccess : kInvalidHandle; }

@@ -1,83 +1,152 @@
 """Test suites of other people's compilers on this package's libcuda.so.1, which are oracles for the engines.
 
-    python tests/foreign/run.py [--only test_array] [--limit 900] [--write]
+    python tests/foreign/run.py [--only test_array] [--limit 900] [--failed] [--write]
 
 Installs numba-cuda with NVIDIA's compilers from the package index into build/foreign, a venv of its own, and
 runs the tests of its wheel file by file through `triton-runner cuda`. A file that takes longer than --limit
-seconds counts as one that did not end. Prints a row a file and what failed; --write records the counts in
-results/foreign.json.
+seconds counts as one that did not end. Prints a row a file and what failed, and keeps rows and outputs in
+build/foreign, so that a run goes on where the last one of the same library stopped; --failed runs what did
+not pass again, whatever library the other rows are of. --write records the counts in results/foreign.json.
 """
 
 import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import hashlib
+import json
 import os
 import pathlib
-import re
+import signal
 import subprocess
 import sys
+import threading
 import venv
+from xml.etree import ElementTree
+
+import triton_runner
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+PLACE = ROOT / "build" / "foreign"
+ROWS = PLACE / "rows.json"
 sys.path[:0] = [str(HERE.parent)]
 from suite import results  # noqa: E402
 
 PACKAGES = ["numba-cuda==0.30.4", "cuda-core==1.2.2", "nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"]
+KEPT = threading.Lock()  # of the rows
+RIGHT = ("passed", "skipped", "excluded")
 FOR_TESTS = ["pytest", "filecheck", "psutil", "cffi", "ml_dtypes"]
-# Several GPUs, memory that processes share, and a runner that starts Python processes of its own.
-WITHOUT = {"test_multigpu", "test_ipc", "test_init"}
-COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+
+
+def exclusions() -> list[tuple[str, str]]:
+    """(pattern of FILE::TEST, reason) of each line of exclusions.txt."""
+    lines = (HERE / "exclusions.txt").read_text().splitlines()
+    return [tuple(line.split(maxsplit=1)) for line in lines if line and not line.startswith("#")]
 
 
 def environment() -> pathlib.Path:
     """The Python of the venv, which is made where it is not there."""
-    place = ROOT / "build" / "foreign"
-    python = place / "bin" / "python"
+    python = PLACE / "bin" / "python"
     if not python.exists():
-        venv.create(place, with_pip=True)
+        venv.create(PLACE, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES, *FOR_TESTS], check=True)
     return python
 
 
-def run_file(python: pathlib.Path, name: str, limit: int) -> tuple[dict[str, int], list[str]]:
-    """Counts by outcome, and the tests that failed."""
-    words = [sys.executable, "-m", "triton_runner", "cuda", python, "-m", "pytest", "-q", "--tb=no", "-rf"]
-    words += ["-p", "numba_fixture", "-p", "no:cacheprovider", "--import-mode=importlib", "--pyargs", name]
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=limit, env={**os.environ, "PYTHONPATH": str(HERE)}
+def run_file(python: pathlib.Path, module: str, limit: int) -> dict[str, str]:
+    """Runs a file and returns its tests' outcomes by name; its output stands in build/foreign."""
+    stem = module.rpartition(".")[2]
+    report = PLACE / f"{stem}.xml"
+    report.unlink(missing_ok=True)
+    words = [sys.executable, "-m", "triton_runner", "cuda", python, "-m", "pytest", "-q", "--tb=short"]
+    words += ["-p", "numba_fixture", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    words += [f"--junitxml={report}", "--pyargs", module]
+    with (PLACE / f"{stem}.log").open("w") as out:
+        child = subprocess.Popen(
+            words,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(HERE)},
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return {"did not end": 1}, [name]
-    lines = done.stdout.splitlines()
-    counts = {what.rstrip("s"): int(n) for n, what in COUNT.findall(lines[-1])} if lines else {}
-    return counts or {"did not run": 1}, [line for line in lines if line.startswith("FAILED")]
+        try:
+            child.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)  # the program, too, which triton-runner started
+            child.wait()
+            return {"": "did not end"}
+    if not report.exists():
+        return {"": "did not run"}
+    return {case.get("name"): outcome(case) for case in ElementTree.parse(report).iter("testcase")}
+
+
+def outcome(case: ElementTree.Element) -> str:
+    """Returns passed, skipped or failed, as JUnit's element of a test has it."""
+    found = {child.tag for child in case}
+    return "failed" if found & {"failure", "error"} else "skipped" if "skipped" in found else "passed"
+
+
+def read_rows(is_failed: bool) -> dict:
+    """Rows of the last run by file: all of the same library, or with --failed those without a failure."""
+    library = pathlib.Path(triton_runner._core.__file__).parent / "_cuda" / "libcuda.so.1"
+    digest = hashlib.sha256(library.read_bytes()).hexdigest()
+    kept = json.loads(ROWS.read_text()) if ROWS.exists() else {}
+    if is_failed:
+        files = {k: v for k, v in kept.get("files", {}).items() if set(v.values()) <= {"passed", "skipped"}}
+    else:
+        files = kept.get("files", {}) if kept.get("library") == digest else {}
+    return {"library": digest, "files": files}
+
+
+def row(name: str, found: dict[str, str], excluded: list) -> collections.Counter:
+    """Prints what became of a file's tests, and returns how many of each outcome."""
+
+    def is_excluded(test: str) -> bool:
+        return any(fnmatch.fnmatch(f"{name.rpartition('/')[2]}::{test}", pattern) for pattern, _ in excluded)
+
+    found = {
+        test: "excluded" if how != "passed" and is_excluded(test) else how for test, how in found.items()
+    }
+    counts = collections.Counter(found.values())
+    wrong = [test for test, how in found.items() if how not in RIGHT]
+    shown = ", ".join(f"{n} {how}" for how, n in counts.items())
+    print(f"{name:<48} {shown}", *wrong, sep="\n  ", flush=True)
+    return counts
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="files whose name has this in it")
+    parser.add_argument("--only", default="", help="files whose FOLDER/NAME has this in it")
     parser.add_argument("--limit", type=int, default=900, help="seconds of a file")
+    parser.add_argument("--jobs", type=int, default=1, help="files at a time")
+    parser.add_argument("--failed", action="store_true", help="what did not pass, again")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     python = environment()
     tests = next(python.parents[1].glob("lib/python*/site-packages/numba_cuda/numba/cuda/tests"))
-    total: dict[str, int] = {}
-    for path in sorted(tests.glob("*/test_*.py")):
-        if path.stem in WITHOUT or given.only not in path.stem or path.parent.name == "nocuda":
-            continue
-        counts, failed = run_file(python, f"numba.cuda.tests.{path.parent.name}.{path.stem}", given.limit)
-        print(
-            f"{path.stem:<40} {', '.join(f'{n} {what}' for what, n in counts.items())}",
-            *failed,
-            sep="\n  ",
-            flush=True,
-        )
-        for what, n in counts.items():
-            total[what] = total.get(what, 0) + n
-    print("in all:", ", ".join(f"{n} {what}" for what, n in total.items()))
+    rows, excluded = read_rows(given.failed), exclusions()
+    files = sorted(f"{path.parent.name}/{path.stem}" for path in tests.glob("*/test_*.py"))
+    files = [name for name in files if given.only in name and not name.startswith("nocuda/")]
+    left_out = {pattern.removesuffix("::") for pattern, _ in excluded if pattern.endswith("::")}
+    total = collections.Counter({"files left out": sum(name.partition("/")[2] in left_out for name in files)})
+
+    def run(name: str) -> dict[str, str]:
+        if name not in rows["files"]:
+            found = run_file(python, "numba.cuda.tests." + name.replace("/", "."), given.limit)
+            with KEPT:
+                rows["files"][name] = found
+                ROWS.write_text(json.dumps(rows))
+        return rows["files"][name]
+
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        files = [name for name in files if name.partition("/")[2] not in left_out]
+        for name, found in zip(files, pool.map(run, files), strict=True):
+            total += row(name, found, excluded)
+    print("in all:", ", ".join(f"{n} {how}" for how, n in total.items()))
     if given.write:
-        results.record("foreign", "numba-cuda", "numba-cuda's own tests", "make foreign", total)
-    return int(any(what not in ("passed", "skipped") for what in total))
+        results.record("foreign", "numba-cuda", "numba-cuda's own tests", "make foreign", dict(total))
+    return int(any(how not in (*RIGHT, "files left out") for how in total))
 
 
 if __name__ == "__main__":

@@ -130,8 +130,10 @@ TRITON_USE_SLP_VECTORIZER code LLVM joins scalar operations to vectors
 USE_IR_LOC code lines of ttir or ttgir in the place of Python's in the debug information
 USE_TTGIR_LOC code 3.0 and 3.1: lines of TTGIR in the place of Python's
 TRITON_RUNNER_CUDA run this package: whether a program of `triton-runner cuda` has our driver in front
+TRITON_RUNNER_CUDA_CAPTURE run this package: the folder in which our libcuda.so.1 keeps launches
 TRITON_RUNNER_CUDA_CHECKS run this package: the checks of launches through our libcuda.so.1
 TRITON_RUNNER_CUDA_CHIP run this package: the GPU that our libcuda.so.1 shows
+TRITON_RUNNER_CUDA_KERNEL run this package: the kernel whose launches our libcuda.so.1 keeps
 TRITON_RUNNER_CUDA_LAUNCHES run this package: our libcuda.so.1 prints each launch
 TRITON_RUNNER_NVDISASM place this package: the nvdisasm by which our libcuda.so.1 reads machine code
 TRITON_RUNNER_GDB place this package: what cuda-gdb is to dump

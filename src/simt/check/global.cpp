@@ -189,6 +189,13 @@ void Checks::each_released(const Exec& x, State& s, Source::Scope scope, F f) {
   f(s.narrow[1 + x.cta->rank]);
 }
 
+static exec::ReadSet::How how_of(const Source& source, bool write) {
+  using How = exec::ReadSet::How;
+  if (source.access == Source::Access::kAtomic || source.reduces)
+    return write ? How::kAtomic : How::kAtomicRead;
+  return write ? How::kWrite : How::kRead;
+}
+
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
   if (!x.path) return true;
@@ -211,8 +218,9 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   if (source.stores) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
-  if (exec::ReadSet* reads = launch_.options->reads; reads && !write && kind != Source::Access::kObject)
-    reads->note(&in, address, bytes, [&] { return place_text(*launch_.code, in); });
+  if (exec::ReadSet* reads = launch_.options->reads;
+      reads && (!write || reads->keeps_all()) && kind != Source::Access::kObject)
+    reads->note(&in, address, bytes, [&] { return place_text(*launch_.code, in); }, how_of(source, write));
   if (uninit_ && reads_memory(in, write)) {
     std::vector<std::byte*> undefined_bytes;
     const uint64_t end = address + bytes;

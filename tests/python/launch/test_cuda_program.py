@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from triton_runner import open_case
 
 PROGRAM = pathlib.Path(__file__).with_name("cuda_calls.py")
 CPP = """
@@ -22,7 +24,7 @@ int main() {
 
 
 def run(*words, options=(), **environment):
-    command = [sys.executable, "-m", "triton_runner", "cuda", *options, *map(str, words)]
+    command = [sys.executable, "-m", "triton_runner", "cuda", *map(str, options), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 
 
@@ -59,6 +61,72 @@ def test_uninit_finds_memory_that_nobody_wrote(is_unwritten):
     done = run(PROGRAM, 0, 0, is_unwritten, options=("--check", "uninit"))
     assert (done.returncode != 0) == bool(is_unwritten)
     assert ("CUDA_ERROR_LAUNCH_FAILED" in done.stderr) == bool(is_unwritten)
+
+
+def test_a_race_between_streams_is_found():  # its rules are src/driver/races_test.cpp's
+    program = PROGRAM.parents[3] / "examples" / "cuda" / "streams.py"
+    done = run(program, options=("--check", "race"))
+    assert done.returncode == 1
+    assert "a race between streams: launch 1 (kernel 'increase'), ld.global.u32 at <module>" in done.stderr
+    assert "which launch 0 (kernel 'increase'), st.global.u32 at <module>" in done.stderr
+    assert "in stream 1 writes, and nothing orders the two" in done.stderr
+    assert run(program, "wait", options=("--check", "race")).stdout == "right\n"
+
+
+@pytest.mark.parametrize("surplus", (0, 1))
+def test_launches_are_captured_as_cases(tmp_path, surplus):
+    done = run(PROGRAM, surplus, 0, 0, options=("--capture", tmp_path))
+    assert done.returncode == surplus
+    case = tmp_path / "twice-0.trcase"
+    assert f"launch 0 of twice: triton-runner debug {case}" in done.stderr
+    assert list(tmp_path.iterdir()) == [case]
+    opened = open_case(case)
+    ran = opened.run()
+    if surplus:
+        assert (ran.trap.kind, ran.trap.line) == ("out of bounds", 3)
+    else:
+        assert ran.trap is None
+        assert opened.differences(ran) == {}
+        (array,) = [value for value in ran.arrays.values() if getattr(value, "shape", ())]
+        np.testing.assert_array_equal(array, np.arange(100, dtype=np.float32) * 2)
+
+
+def test_the_launch_that_stops_is_debugged():
+    command = [sys.executable, "-m", "triton_runner", "cuda", "--debug", PROGRAM, "1", "0", "0"]
+    done = subprocess.run(list(map(str, command)), input="continue\nquit\n", capture_output=True, text=True)
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stderr
+    assert "out of bounds in ld.global.f32" in done.stdout
+
+
+def test_nothing_is_captured_of_another_kernel(tmp_path):
+    done = run(PROGRAM, 0, 0, 0, options=("--capture", tmp_path, "--kernel", "thrice"))
+    assert done.returncode == 0
+    assert "the program has launched no kernel 'thrice': there is nothing to capture" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def left_behind(folder) -> list:
+    return [*folder.iterdir(), *pathlib.Path("/dev/shm").glob("*triton*")]
+
+
+def test_eight_threads_with_a_stream_each_leave_nothing(tmp_path):
+    done = run(PROGRAM.with_name("cuda_threads.py"), options=("--check", "race"), TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes end with their parent on Linux")
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGKILL))
+def test_a_program_ends_with_the_process_that_started_it(tmp_path, number):
+    command = [sys.executable, "-m", "triton_runner", "cuda", PROGRAM.with_name("cuda_threads.py"), "wait"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as runner:
+        assert int(runner.stdout.readline()) != runner.pid
+        runner.send_signal(number)
+        runner.communicate(timeout=60)  # the program holds these pipes, too: it has ended
+    assert runner.returncode == (-9 if number == signal.SIGKILL else 128 + number)
+    assert left_behind(tmp_path) == []
 
 
 def test_the_library_alone_says_how_it_is_started():

@@ -7,6 +7,7 @@ is no pickle in it, and reading runs nothing of it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -28,6 +29,14 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]{0,200}(?:/[A-Za-z0-9_][\w.+-]{0,200}){0
 _ENCRYPTED = 0x1
 _NO_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def artifact(kernel: str, ending: str) -> str:
+    """The file of a kernel's text of a level, or of its metadata (json). Names that C++ and numba make may be
+    longer than a file's may."""
+    if len(kernel) > 150:
+        kernel = f"{kernel[:100]}-{hashlib.sha256(kernel.encode()).hexdigest()[:16]}"
+    return f"artifacts/{kernel}.{ending}"
 
 
 def write(path: str | os.PathLike, files: dict) -> None:

@@ -55,8 +55,8 @@ def files_of(
     files = {
         "arguments.safetensors": tensors.packed(arrays),
         _EXPECTED: tensors.packed({}),
-        **{f"artifacts/{launch.name}.{at}": text for at, text in texts.items()},
-        f"artifacts/{launch.name}.json": json.dumps(launch.metadata, indent=2),
+        **{archive.artifact(launch.name, at): text for at, text in texts.items()},
+        archive.artifact(launch.name, "json"): json.dumps(launch.metadata, indent=2),
     }
     if python := _python(call, about, notes):
         files |= {"kernel.py": python, "repro.py": _repro()}

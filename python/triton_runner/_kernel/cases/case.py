@@ -64,13 +64,13 @@ class Case:
     def _subject(self) -> Relaunch:
         texts = {}
         for level in LEVELS:
-            name = f"artifacts/{self.name}.{level}"
+            name = archive.artifact(self.name, level)
             if name in self.archive:
                 texts[level] = self.archive.text(name) if LEVELS[level].is_text else self.archive.bytes(name)
         entry = self._text("entry")
         if entry not in texts:
             raise self.archive.bad(f"it enters at {entry!r}, and has no text of that level")
-        metadata = self.archive.json(f"artifacts/{self.name}.json")
+        metadata = self.archive.json(archive.artifact(self.name, "json"))
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
         held = self._arguments()
         return Relaunch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)

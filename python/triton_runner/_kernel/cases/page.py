@@ -7,6 +7,7 @@ import json
 import re
 
 from triton_runner._base.levels import LEVELS
+from triton_runner._kernel.cases import archive
 from triton_runner._kernel.material import Material, Snapshot
 from triton_runner._kernel.page import report
 
@@ -21,9 +22,9 @@ def material(files: dict, about: dict) -> Material:
     name = about["kernel"]
     asm = {}
     for level in LEVELS:
-        if (content := files.get(f"artifacts/{name}.{level}")) is not None:
+        if (content := files.get(archive.artifact(name, level))) is not None:
             asm[level] = _text(content) if LEVELS[level].is_text else content
-    metadata = _json(files.get(f"artifacts/{name}.json"))
+    metadata = _json(files.get(archive.artifact(name, "json")))
     release = str(metadata.get("triton_version") or "")
     material = Material(name, about["target"], release, asm, metadata, sources=_json(files.get(SOURCES)))
     texts = {int(m[1]): (m[2], content) for file, content in files.items() if (m := _PASS.fullmatch(file))}

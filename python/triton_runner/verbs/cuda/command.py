@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from triton_runner._programs.options import ProgramOrFile, module_option, verbs
+from triton_runner._programs.options import Output, ProgramOrFile, module_option, verbs
 from triton_runner._settings import CHECKS, looks, named_checks
 
 
@@ -22,10 +22,19 @@ def _checks(context, parameter, text: str) -> str:
 @click.option(
     "--launches", is_flag=True, help="Print each launch with its arguments and its time, on stderr."
 )
+@click.option(
+    "--capture",
+    "folder",
+    metavar="FOLDER",
+    type=Output(is_folder=True),
+    help="Write a case (*.trcase) of the first launch of each kernel and of the one that a fault stops.",
+)
+@click.option("--debug", is_flag=True, help="Debug the launch that a fault stops, or the first, at the end.")
+@click.option("--kernel", default="", help="Capture or debug launches of this kernel only.")
 @module_option
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def cuda_command(chip, check, launches, is_module, program, arguments):
+def cuda_command(chip, check, launches, folder, debug, kernel, is_module, program, arguments):
     """Run PROGRAM, which launches kernels by the CUDA driver API (numba-cuda, cuda-core, tinygrad,
     C++), without a GPU: its PTX and machine code run on the CPU, and every access to memory is checked.
 
@@ -34,4 +43,10 @@ def cuda_command(chip, check, launches, is_module, program, arguments):
     """
     from triton_runner.verbs.cuda import run
 
-    return run.run_program(program, list(arguments), is_module, run.Device(chip, check, launches))
+    if kernel and not (folder or debug):
+        raise click.UsageError("--kernel says which launches --capture or --debug take: give one of these")
+    words = (program, list(arguments), is_module)
+    device = run.Device(chip, check, launches, kernel=kernel)
+    if folder or debug:
+        return run.run_captured(words, device, folder or "", debug)
+    return run.run_program(*words, device)

@@ -9,13 +9,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 from triton_runner import _core, _settings
-from triton_runner._base import tools
+from triton_runner._base import commands, tools
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import cache_folder, check_program, make_folder
 from triton_runner._kernel.cost.chips import chip_named
+from triton_runner._worker.child import end_with_parent
+from triton_runner.verbs.cuda import captured
 
 NAMES = ("libcuda.so.1", "libcuda.so")  # the second one is what linkers and ctypes look for
 
@@ -23,11 +27,13 @@ NAMES = ("libcuda.so.1", "libcuda.so")  # the second one is what linkers and cty
 @dataclasses.dataclass(frozen=True)
 class Device:
     """The device that a program sees. chip: of the table of chips; check: checks with commas between them;
-    launches: whether each launch is printed."""
+    launches: whether each launch is printed; kept: a folder in which launches are kept, kernel: of which."""
 
     chip: str = "h100"
     check: str = ""
     launches: bool = False
+    kept: str = ""
+    kernel: str = ""
 
 
 def library() -> Path:
@@ -63,6 +69,8 @@ def environment(device: Device) -> dict[str, str]:
         "TRITON_RUNNER_CUDA_CHIP": " ".join(map(str, facts)),
         "TRITON_RUNNER_CUDA_CHECKS": str(_settings.check_bits(device.check)),
         "TRITON_RUNNER_CUDA_LAUNCHES": str(int(device.launches)),
+        "TRITON_RUNNER_CUDA_CAPTURE": device.kept,
+        "TRITON_RUNNER_CUDA_KERNEL": device.kernel,
         "TRITON_RUNNER_NVDISASM": tools.toolkit("nvdisasm") or "",
     }
 
@@ -81,12 +89,49 @@ def words_of(program: str, arguments: list[str], is_module: bool) -> list[str]:
 
 
 def run_program(program: str, arguments: list[str], is_module: bool, device: Device) -> int:
-    """Runs the program and returns its exit status, or 128 and the number of the signal that ended it."""
-    with subprocess.Popen(words_of(program, arguments, is_module), env=environment(device)) as child:
+    """Runs the program and returns its exit status, or 128 and the number of the signal that ended it. The
+    program has the signals that ask this process to end, and does not outlive it."""
+    words = words_of(program, arguments, is_module)
+    with subprocess.Popen(words, env=environment(device), preexec_fn=end_with_parent) as child:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, lambda number, _: child.send_signal(number))
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # of the terminal: the program has it, too
                 status = child.wait()
                 break
     if status < 0:
-        print(f"triton-runner: the program was ended by {signal.Signals(-status).name}", file=sys.stderr)
+        _say(f"the program was ended by {signal.Signals(-status).name}")
     return status if status >= 0 else 128 - status
+
+
+def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -> int:
+    """Runs the program with its words as run_program() takes them, and writes cases of launches into the
+    folder; then debugs the one that a fault has stopped, or the first. Returns the exit status: the
+    debugger's, if it ran."""
+    with tempfile.TemporaryDirectory(prefix="triton-runner-cuda-") as place:
+        kept = Path(place) / "kept"
+        kept.mkdir()
+        status = run_program(*words, dataclasses.replace(device, kept=str(kept)))
+        target = Path(folder or place)
+        found = captured.cases_of(kept, target)
+        if not found:
+            of = f"kernel {device.kernel!r}" if device.kernel else "kernel"
+            _say(f"the program has launched no {of}: there is nothing to capture")
+        for launch, case, reason in found:
+            name = f"launch {launch.number} of {launch.shown}"
+            if not case:
+                _say(f"{name} is not captured: {reason}")
+            elif folder:
+                _say(f"{name}: {commands.shell('debug', case)}")
+        cases = [(launch, case) for launch, case, _ in found if case]
+        if not is_debugged or not cases:
+            return status
+        stopped = [case for launch, case in cases if launch.fault]
+        return subprocess.run(
+            [sys.executable, "-m", "triton_runner", "debug", (stopped or [cases[0][1]])[-1]]
+        ).returncode
+
+
+def _say(text: str) -> None:
+    print(f"triton-runner: {text}", file=sys.stderr)

@@ -1,0 +1,98 @@
+// Implements Kept. A launch is a folder: launch.txt, a line a fact; the kernel's text; and a file for each block of memory.
+#include "kept.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "state.h"
+
+namespace triton_runner::driver {
+namespace {
+
+// The block that a parameter of 8 bytes points into; null: it is a number, or a structure.
+const Block* pointed(const std::vector<std::byte>& value) {
+  if (value.size() != sizeof(Address)) return nullptr;
+  Address at = 0;
+  std::memcpy(&at, value.data(), sizeof at);
+  return state().blocks.find(at);
+}
+
+void write_file(const std::filesystem::path& path, const void* data, size_t bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+}
+
+template <class Axes>
+std::string axes(const Axes& n) {
+  return std::to_string(n[0]) + " " + std::to_string(n[1]) + " " + std::to_string(n[2]);
+}
+
+std::string hex(const std::vector<std::byte>& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : bytes)
+    for (const int shift : {4, 0}) out += kDigits[std::to_integer<unsigned>(b) >> shift & 15];
+  return out;
+}
+
+}  // namespace
+
+Kept::Before::Before(const Launch& launch) {
+  for (const std::vector<std::byte>& value : launch.values) {
+    const Block* block = pointed(value);
+    if (!block || std::ranges::any_of(blocks_, [&](const Copy& c) { return c.address == block->address; }))
+      continue;
+    const auto* bytes = reinterpret_cast<const std::byte*>(block->address);
+    blocks_.push_back({block->address, block->label, {bytes, bytes + block->bytes}});
+  }
+}
+
+bool Kept::looks_at(const Launch& launch) const {
+  const std::string& name = launch.function->name;
+  const std::string shown = readable(name);
+  return kernel_.empty() || kernel_ == name || kernel_ == shown || shown.ends_with("::" + kernel_);
+}
+
+void Kept::take(const Launch& launch, uint64_t number, const Before& before, const std::string& fault) {
+  const Function& f = *launch.function;
+  if (!names_.insert(f.name).second && fault.empty()) return;
+  const std::filesystem::path folder =
+      std::filesystem::path(folder_) / (std::to_string(getpid()) + "-" + std::to_string(number));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ostringstream text;
+  text << "kernel " << f.name << "\nshown " << readable(f.name) << "\nlevel " << f.module->level
+       << "\nnumber " << number << "\ngrid " << axes(launch.grid) << "\nblock " << axes(launch.block)
+       << "\ncluster " << axes(launch.cluster) << "\nshared " << launch.shared_bytes << "\nfault "
+       << fault.substr(0, fault.find('\n')) << '\n';
+  for (size_t i = 0; i < before.blocks_.size(); ++i) {
+    const Before::Copy& copy = before.blocks_[i];
+    text << "memory " << copy.label << '\n';
+    write_file(folder / ("memory-" + std::to_string(i)), copy.bytes.data(), copy.bytes.size());
+  }
+  for (const std::vector<std::byte>& value : launch.values) {
+    const auto in = std::ranges::find_if(before.blocks_, [&](const Before::Copy& c) {
+      Address at = 0;
+      if (value.size() == sizeof at) std::memcpy(&at, value.data(), sizeof at);
+      return value.size() == sizeof at && at >= c.address && at - c.address < c.bytes.size();
+    });
+    if (in == before.blocks_.end()) {
+      text << "value " << hex(value) << '\n';
+      continue;
+    }
+    Address at = 0;
+    std::memcpy(&at, value.data(), sizeof at);
+    text << "pointer " << in - before.blocks_.begin() << ' ' << at - in->address << '\n';
+  }
+  const std::string_view code = f.module->ptx ? f.module->ptx->text() : std::string_view(f.module->bytes);
+  write_file(folder / ("kernel." + f.module->level), code.data(), code.size());
+  const std::string facts = text.str();
+  write_file(folder / "launch.txt", facts.data(), facts.size());  // the last one: the folder is whole
+}
+
+}  // namespace triton_runner::driver
