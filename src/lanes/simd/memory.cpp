@@ -327,20 +327,9 @@ void scatter_fours(const std::byte* const* in, std::byte* to, uint32_t n) {
 }
 #endif
 
-// What follows a row a page later comes into the cache: programs and iterations often go on there, and the processor's own
-// look ahead ends with the page.
-template <int kWrite>
-inline void fetch_ahead(const std::byte* row, size_t bytes) {
-  constexpr size_t kAhead = 4096, kLine = 64;
-  const auto first = reinterpret_cast<uintptr_t>(row) + kAhead;
-  for (size_t at = 0; at < bytes; at += kLine)
-    __builtin_prefetch(reinterpret_cast<const void*>(first + at), kWrite, 3);
-}
-
 void gather_row(std::byte* const* out, const std::byte* from, const int8_t* mask, uint32_t n, uint32_t words,
                 uint32_t word_bytes) {
   const size_t size = size_t{words} * word_bytes;
-  fetch_ahead<0>(from, size * n);
   if (words == 1 && mask) return copy_any(out[0], from, mask, n, word_bytes);
   if (words == 1) {
     std::memcpy(out[0], from, size * n);
@@ -354,7 +343,6 @@ void gather_row(std::byte* const* out, const std::byte* from, const int8_t* mask
 void scatter_row(const std::byte* const* in, std::byte* to, const int8_t* mask, uint32_t n, uint32_t words,
                  uint32_t word_bytes) {
   const size_t size = size_t{words} * word_bytes;
-  fetch_ahead<1>(to, size * n);
   if (words == 1 && mask) return copy_any(to, in[0], mask, n, word_bytes);
   if (words == 1) {
     std::memcpy(to, in[0], size * n);
