@@ -5,15 +5,14 @@
 // bits one partial product at a time (the form of Oberman and Siu, ARITH 2005). The tables and shifts are
 // those that give every measured result: tests/gpu/approx.py measures, approx_fit.py fits approx_tables.inc.
 // What the instructions do around the unit (.ftz or scaled subnormals) is as ptxas writes it.
+#include <triton_runner/lanes/approximations.h>
+
 #include "simd/floats.h"
 
 namespace triton_runner::lanes::SIMD_ISA {
 namespace {
 
-// c0 of 26 bits, and c1 * 4096 + c2 (c2 of 12 bits with its sign).
-struct Entry {
-  int32_t c0, c12;
-};
+using Entry = ApproxEntry;
 #include "simd/approx_tables.inc"
 
 template <int kCount>

@@ -4,7 +4,7 @@
 //   a.vector(kAddPs, 2, 0, 1);          vaddps zmm2, zmm0, zmm1
 //   a.vector(kLoad, 3, Home{512, 4});   vmovups zmm3, [rdi + 4 * rax + 512]
 //
-// rdi is the register file, eax the lane: native.cpp says who sets them.
+// rdi is the register file, eax the lane, rsi where constants are: native.cpp and the writer say who sets them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -49,6 +49,11 @@ inline constexpr VectorOp
     kTruncate{VectorOp::k0F38, VectorOp::kF3, false, 0x35},
     kUpperHalf{VectorOp::k0F3A, VectorOp::k66, true, 0x3b}, kInsertUpper{VectorOp::k0F3A, VectorOp::k66, true, 0x3a},
     kFloatOfSigned{VectorOp::k0F, VectorOp::kNone, false, 0x5b}, kFloatOfUnsigned{VectorOp::k0F, VectorOp::kF2, false, 0x7a},
+    kMinPs{VectorOp::k0F, VectorOp::kNone, false, 0x5d}, kTruncateFloat{VectorOp::k0F, VectorOp::kF3, false, 0x5b},
+    kMaskOfSigns{VectorOp::k0F38, VectorOp::kF3, false, 0x39},
+    kTest{VectorOp::k0F38, VectorOp::k66, false, 0x27}, kTestNot{VectorOp::k0F38, VectorOp::kF3, false, 0x27},
+    kLookUp{VectorOp::k0F38, VectorOp::k66, false, 0x36}, kMulPairs{VectorOp::k0F, VectorOp::k66, false, 0xf5},
+    kShiftWordsBy{VectorOp::k0F, VectorOp::k66, false, 0x72},
     kMaskOfBytes{VectorOp::k0F38, VectorOp::kF3, false, 0x29}, kBytesOfMask{VectorOp::k0F38, VectorOp::kF3, false, 0x28};
 // clang-format on
 
@@ -59,6 +64,12 @@ enum class MaskOp : uint8_t { kAnd = 0x41, kOr = 0x45, kXor = 0x47, kNot = 0x44,
 struct Home {
   uint32_t at;
   uint32_t bytes;
+};
+
+// A constant, at [rsi + at]: a vector, or one word for all elements.
+struct Constant16 {
+  uint32_t at;
+  bool is_word;
 };
 
 class Assembler {
@@ -74,10 +85,17 @@ class Assembler {
     byte(imm);
   }
   void vector(VectorOp op, int reg, Home home, Length length = k512);
+  void vector(VectorOp op, int reg, int second, Constant16 rm, int mask = 0);
+  void vector_imm(VectorOp op, int reg, int second, Constant16 rm, uint8_t imm, int mask = 0) {
+    vector(op, reg, second, rm, mask);
+    byte(imm);
+  }
   void mask(MaskOp op, int reg, int second, int rm);
   void shift_mask(bool left, int reg, int rm, uint8_t by);
   // zmm `reg` = the word in each element.
   void broadcast(int reg, uint32_t word);
+  // rsi = where constants are.
+  void constants_at(const void* place);
   void byte(uint8_t value) { bytes.push_back(value); }
   void word(uint32_t value) {
     for (int k = 0; k < 32; k += 8) byte(static_cast<uint8_t>(value >> k));
@@ -85,7 +103,7 @@ class Assembler {
   std::vector<uint8_t> bytes;
 
  private:
-  void prefix(VectorOp op, int reg, int second, int rm, int mask, Length length);
+  void prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word = false);
 };
 
 }  // namespace triton_runner::simt

@@ -47,10 +47,17 @@ class Parts {
  public:
   explicit Parts(Code& code) : code_(code) {
     using enum lanes::Operation;
+    divide_ = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
     unpack_ = lanes::find(kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
     for (const lanes::Type t : {lanes::Type::kF32, lanes::Type::kU32, lanes::Type::kS32, lanes::Type::kU64,
                                 lanes::Type::kS64, lanes::Type::kB32, lanes::Type::kB64})
       setp_.emplace(lanes::find(kSetp, t, lanes::Type::kNone, lanes::kVGeneral), t);
+  }
+
+  // What was said of the instructions before holds no longer.
+  void begin_run() {
+    divisors_.clear();
+    numerator_ = kNoRegister;
   }
 
   // The parts of instruction `index`; none: native code does not have it.
@@ -61,10 +68,13 @@ class Parts {
       parts = parameter(in);
     else if (in.run == unpack_)
       parts = unpacked(in);
+    else if (in.run == divide_)
+      parts = division(in, index);
     else if (auto type = setp_.find(in.run); type != setp_.end())
       parts = comparison(in, type->second, index);
     for (const Instr& part : parts)
       if (!is_native(part)) return {};
+    for (const Instr& part : parts) divisors_.erase(part.d);
     return parts;
   }
 
@@ -86,6 +96,13 @@ class Parts {
     const auto at = static_cast<uint32_t>(code_.register_bytes);
     code_.register_bytes += (uint64_t{bytes} * code_.threads + 63) / 64 * 64;
     return at;
+  }
+
+  // A place that only this instruction uses.
+  uint32_t temporary(uint32_t bytes, uint32_t index) {
+    const uint32_t place = new_place(bytes);
+    code_.uses[place] = {index, index + 1};
+    return place;
   }
 
   // A uniform value in the register file.
@@ -110,30 +127,52 @@ class Parts {
     return parts;
   }
 
+  // d = (a * factor) * (1 / (b * factor)). A softmax divides all elements of a row by one sum: the factor and the reciprocal
+  // are the same for divisions that follow with the same divisor.
+  std::vector<Instr> division(const Instr& in, uint32_t index) {
+    using enum lanes::Operation;
+    const Handler times = lanes::find(kMul, lanes::Type::kF32);
+    std::vector<Instr> parts;
+    const auto then = [&](Handler run, uint32_t d, uint32_t a, uint32_t b = kNoRegister) {
+      parts.push_back(part(in, run, d, a, b));
+      parts.back().guard = kNoRegister;
+    };
+    auto [known, is_new] = divisors_.try_emplace(in.b);
+    auto& [factor, reciprocal] = known->second;
+    if (is_new) {
+      factor = temporary(4, index), reciprocal = temporary(4, index);
+      const uint32_t scaled = temporary(4, index);
+      then(division_factor, factor, in.b);
+      then(times, scaled, in.b, factor);
+      then(lanes::find(kRcp, lanes::Type::kF32, lanes::Type::kNone, lanes::kVApprox | lanes::kVFtz),
+           reciprocal, scaled);
+    }
+    if (numerator_ == kNoRegister) numerator_ = temporary(4, index);
+    for (const uint32_t place : {factor, reciprocal, numerator_}) code_.uses[place].end = index + 1;
+    then(times, numerator_, in.a, factor);
+    parts.push_back(part(in, times, in.d, numerator_, reciprocal));
+    return parts;
+  }
+
   // d = a ? b, combined with c; e the same of the opposite.
   std::vector<Instr> comparison(const Instr& in, lanes::Type type, uint32_t index) {
     using enum lanes::Operation;
     if ((in.small & lanes::kCmpFtz) || in.guard == in.d || in.guard == in.e) return {in};
     const auto predicate = [](lanes::Operation o) { return lanes::find(o, lanes::Type::kPred); };
-    const auto temporary = [&] {
-      const uint32_t place = new_place(1);
-      code_.uses[place] = {index, index + 1};
-      return place;
-    };
     const uint32_t how = in.small >> lanes::kBoolShift & 3;
     if (how != lanes::kBoolNone && in.c == kNoRegister) return {in};
     const Handler combine = predicate(how == lanes::kBoolAnd ? kAnd : how == lanes::kBoolOr ? kOr : kXor);
     const Handler compare =
         lanes::find(kSetp, type, lanes::Type::kNone, (in.small & lanes::kCmpMask) << lanes::kComparisonShift);
     if (!compare) return {in};
-    Instr holds = part(in, compare, temporary(), in.a, in.b);
+    Instr holds = part(in, compare, temporary(1, index), in.a, in.b);
     holds.guard = kNoRegister;
     std::vector<Instr> parts{holds}, moves;
     for (const bool opposite : {false, true}) {
       const uint32_t to = opposite ? in.e : in.d;
       if (to == kNoRegister) continue;
       const auto then = [&](Handler run, uint32_t a, uint32_t b) {
-        parts.push_back(part(holds, run, temporary(), a, b));
+        parts.push_back(part(holds, run, temporary(1, index), a, b));
         return parts.back().d;
       };
       uint32_t outcome = opposite ? then(predicate(kNot), holds.d, kNoRegister) : holds.d;
@@ -145,9 +184,11 @@ class Parts {
   }
 
   Code& code_;
-  Handler unpack_;
+  Handler unpack_, divide_;
   std::unordered_map<Handler, lanes::Type> setp_;
   std::map<std::pair<int64_t, uint32_t>, uint32_t> parameters_;
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> divisors_;  // by place: the factor's and the reciprocal's
+  uint32_t numerator_ = kNoRegister;
 };
 
 // Places that a run, instructions [begin, end), writes before it reads them and that no other instruction names.
@@ -195,6 +236,7 @@ void compile_runs(Code& code) {
   std::vector<Found> runs;
   for (uint32_t i = 0; i < code.instrs.size();) {
     Found run{i, 0, 0, {}};
+    parts.begin_run();
     for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);

@@ -3,6 +3,7 @@
 #include "native/native.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -20,6 +21,26 @@ namespace {
 
 constexpr uint32_t kThreads = 96, kPlaces = 24;  // of each kind
 
+void execute(const Code& code, std::byte* file, bool native, uint32_t first, uint32_t count) {
+  Exec x;
+  x.regs = file;
+  x.first = first;
+  x.count = count;
+  x.pc = code.instrs.data();
+  x.limit = x.pc + code.instrs.size();
+  x.whole_runs = native;
+  Tables tables = simd_tables(num::current_isa());
+  while (x.pc < x.limit) {
+    const Instr& in = *x.pc++;
+    int8_t mask[kThreads];
+    Guard on = Guard::kAll;
+    if (in.guard != kNoRegister)
+      on = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, nullptr, mask, x.count);
+    x.mask = on == Guard::kSome ? mask : nullptr;
+    if (on != Guard::kNone) in.run(x, in);
+  }
+}
+
 class Program {
  public:
   Program(uint32_t seed, size_t length) : random_(seed) {
@@ -33,6 +54,8 @@ class Program {
         compare(in);
       else if (kind == 1)
         unpack(in);
+      else if (kind == 2)
+        divide(in);
       else
         take_row(in, rows[below(rows.size())]);
       const NativeRow* row = native_row(in.run);
@@ -51,23 +74,7 @@ class Program {
     if (native) compile_runs(code_);
     alignas(64) static std::byte file[1 << 18];
     std::memcpy(file, file_.data(), file_.size());
-    Exec x;
-    x.regs = file;
-    x.first = first;
-    x.count = count;
-    x.pc = code_.instrs.data();
-    x.limit = x.pc + code_.instrs.size();
-    x.whole_runs = native;
-    Tables tables = simd_tables(num::current_isa());
-    while (x.pc < x.limit) {
-      const Instr& in = *x.pc++;
-      int8_t mask[kThreads];
-      Guard on = Guard::kAll;
-      if (in.guard != kNoRegister)
-        on = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, nullptr, mask, x.count);
-      x.mask = on == Guard::kSome ? mask : nullptr;
-      if (on != Guard::kNone) in.run(x, in);
-    }
+    execute(code_, file, native, first, count);
     std::vector<std::byte> after(file, file + file_.size());
     for (const auto& [at, uses] : code_.uses)
       if (at < file_.size()) std::copy_n(file_.begin() + at, bytes_[at] * kThreads, after.begin() + at);
@@ -105,6 +112,14 @@ class Program {
     const auto how = static_cast<uint32_t>(below(4));
     if (how != lanes::kBoolNone) in.c = place(Element::kPredicate);
     in.small = static_cast<uint32_t>(below(type == 0 ? 14 : 6)) | how << lanes::kBoolShift;
+  }
+  // Often by the same.
+  void divide(Instr& in) {
+    in.run = lanes::find(lanes::Operation::kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
+    in.d = place(Element::kWord, true);
+    in.a = place(Element::kWord);
+    if (divisor_ == kNoRegister || below(2)) divisor_ = place(Element::kWord);
+    in.b = divisor_;
   }
   void unpack(Instr& in) {
     in.run = lanes::find(lanes::Operation::kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
@@ -164,6 +179,7 @@ class Program {
   }
 
   std::mt19937 random_;
+  uint32_t divisor_ = kNoRegister;
   Code code_;
   std::map<Element, std::vector<uint32_t>> places_;
   std::map<uint32_t, uint32_t> bytes_;
@@ -189,4 +205,66 @@ TEST(native_code_is_for_whole_paths) {
   const std::vector<std::byte> expected = program.run(false, 0, kThreads);
   program.run(true, 0, kThreads);
   CHECK(program.run(false, 0, kThreads) == expected);  // compiled, and run one by one
+}
+
+// Asks for one of NATIVE_FLOATS floats (1: for each that there is), and the neighbours of powers of two.
+TEST(native_functions_of_floats_have_the_bits_of_handlers) {
+  using enum lanes::Operation;
+  uint32_t a = 0, b = 0;
+  std::vector<uint32_t> results;
+  const auto fill = [&](Code& code) {
+    code.threads = kThreads;
+    const auto place = [&] {
+      const auto at = static_cast<uint32_t>(code.register_bytes);
+      code.register_bytes += 4 * kThreads;
+      return at;
+    };
+    a = place(), b = place();
+    results.clear();
+    const auto add = [&](Handler run, uint32_t first, uint32_t second) {
+      Instr& in = code.instrs.emplace_back();
+      in.run = run, in.d = place(), in.a = first, in.b = second;
+      results.push_back(in.d);
+    };
+    for (const uint32_t flush : {uint32_t{0}, uint32_t{lanes::kVFtz}})
+      for (const lanes::Operation o : {kEx2, kRcp})
+        add(lanes::find(o, lanes::Type::kF32, lanes::Type::kNone, lanes::kVApprox | flush), a, kNoRegister);
+    const Handler divide = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
+    add(divide, b, a);
+    add(divide, a, a);
+  };
+  Code code, compiled;
+  fill(code);
+  fill(compiled);
+  compile_runs(compiled);
+  CHECK_EQ(compiled.instrs[0].native != nullptr, num::current_isa() == num::Isa::kAvx512);
+  alignas(64) static std::byte expected[1 << 14], found[1 << 14];
+  std::vector<uint32_t> numbers;
+  const auto look = [&] {
+    for (std::byte* file : {expected, found})
+      for (uint32_t i = 0; i < kThreads; ++i) {
+        std::memcpy(file + a + 4 * i, &numbers[i], 4);
+        const uint32_t numerator = numbers[i] * 2654435761u;
+        std::memcpy(file + b + 4 * i, &numerator, 4);
+      }
+    execute(code, expected, false, 0, kThreads);
+    execute(compiled, found, true, 0, kThreads);
+    const auto same = [&](uint32_t p) { return std::memcmp(expected + p, found + p, 4 * kThreads) == 0; };
+    return std::all_of(results.begin(), results.end(), same);
+  };
+  bool is_same = true;
+  const auto ask = [&](uint32_t bits) {
+    numbers.push_back(bits);
+    if (numbers.size() < kThreads) return;
+    is_same = is_same && look();
+    numbers.clear();
+  };
+  const char* given = std::getenv("NATIVE_FLOATS");
+  const uint64_t step = given ? std::strtoull(given, nullptr, 10) : 8191;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += step) ask(static_cast<uint32_t>(bits));
+  for (uint32_t sign : {0u, 0x80000000u})
+    for (uint32_t exponent = 0; exponent < 256; ++exponent)
+      for (uint32_t near = 0; near < 5; ++near) ask((sign | exponent << 23) + near - 2);
+  while (!numbers.empty()) ask(0x3f800000);
+  CHECK(is_same);
 }

@@ -1,6 +1,8 @@
 // Lists the functions over lanes that native code has: by operation, types and variant, as lanes::find takes them.
 #include "native/rows.h"
 
+#include <cmath>
+
 #include <triton_runner/lanes/functions.h>
 
 #include "ops/move.h"
@@ -47,6 +49,15 @@ class Rows {
       add(o, Type::kF32, lanes::kVNan,
           {Form::kExtremumNan, kWord, kWord, kWord, kNone, kRangePs, which, true});
     }
+    for (const bool flush : {false, true}) {
+      const uint32_t variant = lanes::kVApprox | uint32_t{flush} * lanes::kVFtz;
+      const auto unit = [&](Operation o, Form form) {
+        add(o, Type::kF32, variant, {form, kWord, kWord, kNone, kNone, {}, flush, true});
+      };
+      unit(Operation::kEx2, Form::kEx2);
+      unit(Operation::kRcp, Form::kReciprocal);
+    }
+    add(division_factor, {Form::kDivisionFactor, kWord, kWord, kNone, kNone, {}, 0, true});
     add(Operation::kNeg, Type::kF32, 0, {Form::kSign, kWord, kWord, kNone, kNone, kXor, 0, true});
     add(Operation::kAbs, Type::kF32, 0, {Form::kSign, kWord, kWord, kNone, kNone, kAnd, 1, true});
   }
@@ -171,6 +182,15 @@ void upper_word(Lanes& lanes, const Operands& in) {
   uint32_t* d = lanes.reg<uint32_t>(in.d);
   for (uint32_t i = 0; i < lanes.count; ++i)
     if (lanes.on(i)) d[i] = static_cast<uint32_t>(a[i] >> 32);
+}
+
+void division_factor(Lanes& lanes, const Operands& in) {
+  const float* a = lanes.reg<float>(in.a);
+  float* d = lanes.reg<float>(in.d);
+  for (uint32_t i = 0; i < lanes.count; ++i) {
+    const float size = std::fabs(a[i]);
+    if (lanes.on(i)) d[i] = size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-2f : 1.0f;
+  }
 }
 
 const std::unordered_map<Handler, NativeRow>& native_rows() {

@@ -31,6 +31,9 @@ enum class Form : uint8_t {
   kTable,  // d = a, b and c looked up in a table of 8 bits, Operands::small
   kPack,   // d = b above a
   kUpper,  // d = the upper word of a
+  kEx2,    // .approx of a float, of .ftz if `imm`
+  kReciprocal,
+  kDivisionFactor,  // what a divisor and its reciprocal are multiplied with
 };
 
 struct NativeRow {
@@ -46,6 +49,8 @@ struct NativeRow {
 
 // d = the upper word of a.
 void upper_word(Lanes& lanes, const Operands& in);
+// d = what a division multiplies with its divisor, the float a, and with the reciprocal of it (lanes/simd/approx.cpp).
+void division_factor(Lanes& lanes, const Operands& in);
 
 // Handlers that native code has a row of, for the current instruction set.
 const std::unordered_map<Handler, NativeRow>& native_rows();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "native/unit.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -31,6 +33,8 @@ class Writer {
   std::vector<uint8_t> write() {
     for (const int b : {0x89, 0xf0}) a_.byte(static_cast<uint8_t>(b));  // mov eax, esi
     a_.broadcast(kNan, 0x7fffffff);
+    if (std::any_of(rows_.begin(), rows_.end(), [](const NativeRow* row) { return is_of_unit(row->form); }))
+      a_.constants_at(UnitWriter::constants());
     const size_t turn = a_.bytes.size();
     for (at_ = 0; at_ < run_.size(); ++at_) {
       step(run_[at_], *rows_[at_]);
@@ -117,6 +121,24 @@ class Writer {
       values_.erase(victim);
     }
   }
+  static bool is_of_unit(Form form) {
+    return form == Form::kEx2 || form == Form::kReciprocal || form == Form::kDivisionFactor;
+  }
+  void of_unit(const NativeRow& row, int d, int a) {
+    UnitTemporaries t{.more = kMaskScratch};
+    for (int& r : t.vectors) r = take(Element::kWord);
+    for (int& r : t.masks) r = take(Element::kPredicate);
+    UnitWriter unit(a_, kNan, t);
+    if (row.form == Form::kEx2)
+      unit.ex2(d, a, row.imm != 0);
+    else if (row.form == Form::kReciprocal)
+      unit.reciprocal(d, a, row.imm != 0);
+    else
+      unit.division_factor(d, a);
+    for (const int r : t.vectors) taken(Element::kWord, r) = false;
+    for (const int r : t.masks) taken(Element::kPredicate, r) = false;
+  }
+
   bool is_operand(uint32_t place) const {
     return std::find(operands_.begin(), operands_.end(), place) != operands_.end();
   }
@@ -175,7 +197,8 @@ class Writer {
     if (row.c != Element::kNone) c = load(in.c, row.c, row.any_nan);
     Value d{in.d, row.d};
     const bool moves = row.form == Form::kMove || row.form == Form::kSwap;
-    d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && row.form != Form::kExtremumNan;
+    const bool is_settled = row.form == Form::kExtremumNan || is_of_unit(row.form);
+    d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && !is_settled;
     for (int h = 0; h < halves(row.d); ++h) d.reg[h] = take(row.d);
     write(row, in, d, a, b, c);
     if (in.guard != kNoRegister) keep_others(in, d);
@@ -297,6 +320,10 @@ class Writer {
         a_.vector_imm(kShiftBy, kRightBy, kScratch2, a.reg[1], 32);
         a_.vector(kTruncate, kScratch2, 0, kScratch);
         return a_.vector_imm(kInsertUpper, d.reg[0], d.reg[0], kScratch, 1);
+      case Form::kEx2:
+      case Form::kReciprocal:
+      case Form::kDivisionFactor:
+        return of_unit(row, d.reg[0], a.reg[0]);
       case Form::kMasks:
         return a_.mask(row.mask_op, d.reg[0], row.b == Element::kNone ? 0 : a.reg[0],
                        row.b == Element::kNone ? a.reg[0] : b.reg[0]);

@@ -3,6 +3,7 @@
 #include "state/divergence.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -138,8 +139,8 @@ void Exec::retry_later(const Instr& in) {
 
 namespace {
 
-// Returns whether each thread that is on has those beside it that wanted(thread) names, as far as they live, and
-// (`same`) these name the same ones: where a function calls itself, threads wait at one instruction for different
+// Returns whether each thread that is on has those beside it that wanted(first of its warp)(lane) names, as far as they live,
+// and (`same`) these name the same ones: where a function calls itself, threads wait at one instruction for different
 // regions. If not, those that have become a path that goes on, the others wait.
 template <class Wanted>
 bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
@@ -148,16 +149,26 @@ bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
   // `ready`, if given, is set for the threads of the warp that begins at `from` and has the mask `m`.
   auto look = [&](const int8_t* m, uint32_t from, int8_t* ready) {
     const uint64_t on = mask_bits(m, 0, width), missing = mask_bits(cta.alive.data(), from, width) & ~on;
-    bool all = true;
-    for (uint32_t i = 0; i < width; ++i) {
-      if (!(on >> i & 1)) continue;
-      const uint64_t mine = missing == 0 && !same ? 0 : wanted(from + i);
-      bool ok = (mine & missing) == 0;
-      for (uint64_t rest = same && ok ? mine & on : 0; rest; rest &= rest - 1)
-        ok = ok && wanted(from + static_cast<uint32_t>(std::countr_zero(rest))) == mine;
+    const auto each = [on](auto f) {
+      for (uint64_t rest = on; rest; rest &= rest - 1) f(static_cast<uint32_t>(std::countr_zero(rest)));
+    };
+    if (ready) std::fill_n(ready, width, 0);
+    if (on == 0) return true;
+    std::array<uint64_t, 64> mine{};
+    if (missing != 0 || same) {
+      const auto of_lane = wanted(from);
+      each([&](uint32_t i) { mine[i] = of_lane(i); });
+    }
+    const uint64_t first = mine[static_cast<uint32_t>(std::countr_zero(on))];
+    bool is_one = true, all = true;  // all want the same
+    each([&](uint32_t i) { is_one = is_one && mine[i] == first; });
+    each([&](uint32_t i) {
+      bool ok = (mine[i] & missing) == 0;
+      for (uint64_t rest = same && ok && !is_one ? mine[i] & on : 0; rest; rest &= rest - 1)
+        ok = ok && mine[static_cast<uint32_t>(std::countr_zero(rest))] == mine[i];
       if (ready) ready[i] = ok ? -1 : 0;
       all = all && ok;
-    }
+    });
     return all;
   };
   bool whole = true;
@@ -197,7 +208,8 @@ bool gather_wanted(Exec& x, const Instr& in, bool same, Wanted wanted) {
 bool Exec::converged(const Instr& in, uint64_t members) {
   if (!mask) return true;
   path->members = kNoRegister;
-  return gather_wanted(*this, in, false, [members](uint32_t) { return members; }) &&
+  return gather_wanted(*this, in, false,
+                       [members](uint32_t) { return [members](uint32_t) { return members; }; }) &&
          (!worker->checks || whole_warps(in, members));
 }
 
@@ -206,8 +218,9 @@ bool Exec::converged_by(const Instr& in, uint32_t place, bool same) {
   if (!mask && (!same || std::equal(members + first + 1, members + first + count, members + first)))
     return true;
   path->members = place;
-  return gather_wanted(*this, in, same,
-                       [&](uint32_t thread) { return members[thread] & ~yielded(*cta, thread); });
+  return gather_wanted(*this, in, same, [&](uint32_t from) {
+    return [own = members + from, away = yielded(*cta, from)](uint32_t lane) { return own[lane] & ~away; };
+  });
 }
 
 void end_lanes(Exec& x) {

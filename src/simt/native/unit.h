@@ -1,0 +1,54 @@
+// UnitWriter writes what the special function unit gives for 16 floats, and what instructions make of that (lanes/simd/approx.cpp
+// says why it is so): ex2 and the reciprocal of .approx, and what a division multiplies its operands with.
+#pragma once
+#include <array>
+
+#include "native/assembler.h"
+
+namespace triton_runner::simt {
+
+// Registers that a function may overwrite.
+struct UnitTemporaries {
+  std::array<int, 6> vectors;
+  std::array<int, 3> masks;
+  int more;  // one more mask
+};
+
+class UnitWriter {
+ public:
+  // `nan` is a register in which each word is 0x7fffffff.
+  UnitWriter(Assembler& assembler, int nan, const UnitTemporaries& t) : a_(assembler), nan_(nan), t_(t) {}
+  // d = ex2(a), of .ftz or not; d is another register than a.
+  void ex2(int d, int a, bool flush);
+  // d = 1 / a, of .ftz or not.
+  void reciprocal(int d, int a, bool flush);
+  // d = what a divisor a and its reciprocal are multiplied with so that neither is a subnormal.
+  void division_factor(int d, int a);
+
+  // Where rsi has to be.
+  static const void* constants();
+
+ private:
+  // What vectors[] hold.
+  enum Part { kPrepared, kFirst, kC0, kC12, kPoint, kSecond };
+  int at(Part part) const { return t_.vectors[part]; }
+  // c0 and c12 of 64 or 128 entries: of a prepared argument, whose lower `shift` bits are the point between two of them.
+  void look_up(uint8_t shift, uint32_t c0, uint32_t c12, uint32_t tables);
+  void square(int d, uint8_t unused_bits);
+  void interpolate(int d, Constant16 bias);
+  void shift(int how, int d, int a, int by) {
+    a_.vector_imm(kShiftWordsBy, how, d, a, static_cast<uint8_t>(by));
+  }
+  // d = the word, of the elements that `mask` has.
+  void set(int d, Constant16 word, int mask = 0) { a_.vector(kBroadcast, d, 0, {word.at, false}, mask); }
+  // Results below the least exponent are 0.
+  void flush_low(int d);
+  // d is a NaN where a is one.
+  void keep_nans(int d, int a);
+
+  Assembler& a_;
+  int nan_;
+  UnitTemporaries t_;
+};
+
+}  // namespace triton_runner::simt
