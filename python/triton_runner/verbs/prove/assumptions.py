@@ -10,6 +10,7 @@ import re
 from triton_runner._base.errors import fail
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
+    FALSE,
     Cond,
     Poly,
     both,
@@ -180,8 +181,10 @@ class Given:
             raise self._names.fail(name.id, "--given")
         if not re.match(r"i\d", element := self._names.tensors[name.id].element):
             raise fail(f"--given {readable(node)!r}: {name.id} holds {element}", "it is for integers")
+        if lt(lo, hi) is FALSE:
+            raise fail(f"--given {readable(node)!r} holds for no number", "the second bound is one more than the last")
         self.declared[name.id] = lo, hi
-        return self._add(node)
+        return self._add(node, either(le(self._names.tensors[name.id].numel, 0), lt(lo, hi)))
 
     def _forget(self, nodes) -> None:
         """Sizes of a launch that are there for want of better ones give way to what is said of them."""

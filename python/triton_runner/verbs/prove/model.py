@@ -172,8 +172,8 @@ class Reader:
 
     def _op(self, op) -> None:
         function = getattr(self, "_" + op.name.replace(".", "_"), None)
-        if op.name in _FOREIGN and any(self._env.get(value, OTHER).kind == "ptr" for value in op.operands):
-            self._problem(f"{op.name} of a pointer is not followed", op)
+        if op.name in _FOREIGN and any(_may_be_an_address(value.type) for value in op.operands):
+            self._problem(f"{op.name} of what may be an address is not followed", op)
         given = [self._env.get(value, OTHER) for value in op.operands]
         if op.does("divides") and op.name != "math.ipowi" and not self._dry:
             self.divisions.append(
@@ -530,6 +530,11 @@ class Reader:
         """Why the result of an op is any value: the data that it is made of, or the op."""
         data = values.data_in(self._env.get(value, OTHER) for value in op.operands)
         return data or f"{op.name} at {_place(op)}"
+
+
+def _may_be_an_address(type_) -> bool:
+    element = type_.element if type_.kind == "tensor" else type_
+    return element.kind == "pointer" or (element.kind == "integer" and element.width == 64)
 
 
 def _shape_of(value) -> tuple:

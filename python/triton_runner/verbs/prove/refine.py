@@ -86,8 +86,10 @@ class Refining(Checker):
 
     def _refines(self) -> Finding:
         finding = Finding(PROPERTY)
-        for problem in self._lower.problems:
-            finding.unknown.append(_reason(f"at TTGIR {problem.why}", problem.place))
+        self._sound(finding)
+        below = Checker(self._lower, self._solver, self._tensors, self._budget)
+        below._deadline = self._deadline
+        below._sound(finding)
         for access in self._lower.accesses:
             finding.count += 1
             if access.base is None:

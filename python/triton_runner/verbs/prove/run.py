@@ -147,11 +147,13 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 
     if not clash(left):
         return []
+    every = left or [("the sizes of its tensors", "the model of tensors", TRUE)]
     for one in list(left):
         fewer = [other for other in left if other is not one]
         if clash(fewer):
             left = fewer
-    return [Assumed(text, place) for text, place, _ in left]
+    # None of them is left where what is declared of memory contradicts what is loaded.
+    return [Assumed(text, place) for text, place, _ in left or every]
 
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:
