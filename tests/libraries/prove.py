@@ -4,9 +4,9 @@
 
 The cases of cases_<library>.py run in one program, and each tutorial is one, through `triton-runner prove
 --json`. A kernel with other constants, or whose sizes belong together otherwise, is another row. Seconds are
-those of the processor. What is proved or refuted of a library's kernel counts where the kernel takes less than
-LIMIT of them; tutorials have more time. What a library or a tutorial gave is kept in build/prove and not run
-again. --reasons counts what stops the others; --write records shares and times in results/prove.json.
+those of the processor. What is proved or refuted of a library's kernel counts where the kernel takes less
+than LIMIT of them; tutorials have more time. What a library or a tutorial gave is kept in build/prove and not
+run again. --reasons counts what stops the others; --write records shares and times in results/prove.json.
 """
 
 import argparse

@@ -2,10 +2,11 @@
 
     python tests/python/prove/beside.py --tilelens FOLDER/bin [--only NAME] [--write]
 
-FOLDER is a virtual environment with tilelens 3.1.1, torch, and Triton 3.6 (with 3.9 it fails at a load without
-a mask). TileLens looks at launches: of each kernel at one of sizes that a test would have, and of a fault at
-that, too, with which `prove` refutes it, which nobody has who uses TileLens alone. `tile-sanitizer` looks for
-accesses out of bounds, so faults of other kinds are left out (`tile-race` keeps accesses and compares none).
+FOLDER is a virtual environment with tilelens 3.1.1, torch, and Triton 3.6 (with 3.9 it fails at a load
+without a mask). TileLens looks at launches: of each kernel at one of sizes that a test would have, and of a
+fault at that, too, with which `prove` refutes it, which nobody has who uses TileLens alone. `tile-sanitizer`
+looks for accesses out of bounds, so faults of other kinds are left out (`tile-race` keeps accesses and
+compares none).
 Seconds are those of the processor, with the time in which Python and Triton start. A program that is in
 build/beside.jsonl is not run again. --write counts that file in results/prove.json.
 """
@@ -61,15 +62,12 @@ def programs() -> dict:
 def launches(name: str, program: tuple) -> dict:
     """What `prove` says, in how many seconds, and the launches that TileLens is to look at."""
     import drawn
-
+    import subjects
     from triton_runner.verbs.prove import run
 
     file, kernel, types, constants, grid, given, wrong = program
-    how = {"signature": ", ".join(types), "constexprs": constants, "target": "cuda:80", "options": {}}
     began = run.now()
-    subject = run.of_kernel(f"{file}:{kernel}", kernel, how)
-    subject.assume((given,), grid)
-    subject.simplify()
+    subject = subjects.made(file, kernel, types, constants, grid, given)
     answers = run.proof(subject, ("bounds",), 30)
     row = {"name": name, "wrong": wrong, "verdicts": [one.verdict for one in answers.answers]}
     row |= {"seconds": run.now() - began, "launches": []}
@@ -127,7 +125,7 @@ def write() -> None:
 
     rows = [*map(json.loads, KEPT.read_text().splitlines())]
     table = []
-    kinds = {"WRONG": "faults, at sizes of a test", "LARGE": "faults at other sizes alone", "right": "right kernels"}
+    kinds = {"WRONG": "faults at sizes of a test", "LARGE": "faults at others", "right": "right kernels"}
     for kind, about in kinds.items():
         own = [row for row in rows if row["name"].startswith(kind)]
         runs = [one for row in own for one in row["tilelens"]]

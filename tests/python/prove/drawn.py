@@ -12,7 +12,6 @@ import math
 import random
 
 import numpy
-
 from triton_runner.verbs.prove import counter, run
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.results import PROVED
@@ -54,9 +53,7 @@ class Drawing:
         of_facts = [atom for atom in atoms_of(*self._facts) if atom.kind == "sym"]
         used = atoms_of(*sizes, *extents, *places, *(subject.grid or ()), *map(poly, of_facts))
         self._grid = [programs(i) for i in range(3)]
-        self._names = sorted(
-            atom for atom in used if atom.kind == "sym" and not _is_of_a_program(atom)
-        )
+        self._names = sorted(atom for atom in used if atom.kind == "sym" and not _is_of_a_program(atom))
         self._free = [one for one in self._names if poly(one) not in self._grid or subject.grid is None]
 
     def count(self, launches: int, seconds: float = math.inf) -> Counts:
@@ -177,7 +174,7 @@ class Drawing:
             else:
                 info = numpy.iinfo(value.dtype)
                 lo, hi = self._random.choice([(0, 2), (0, 100), (info.min, info.max)])
-            value[:] = drawn.integers(lo, hi, value.size, value.dtype if hi <= numpy.iinfo(value.dtype).max else int)
+            value[:] = drawn.integers(lo, hi, value.size, numpy.int64)
 
 
 def _is_of_a_program(atom) -> bool:

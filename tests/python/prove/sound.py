@@ -52,17 +52,16 @@ def look(group: str, subject, launches: int, seconds: float, known: dict) -> Non
 
 
 def of_tables(launches: int, seconds: float) -> None:
-    import kernels_to_draw
+    import subjects
 
     known = kept()
-    for name in kernels_to_draw.KERNELS:
-        look("tables", kernels_to_draw.subject(name), launches, seconds, known)
+    for name in subjects.KERNELS:
+        look("tables", subjects.subject(name), launches, seconds, known)
 
 
 def of_library(name: str, launches: int, seconds: float) -> None:
     """Inside of a program that `triton-runner run` runs: the kernels of a library's cases."""
     import cases
-
     from triton_runner.verbs.prove.launches import Watching
 
     watching = Watching((), 2000, None)

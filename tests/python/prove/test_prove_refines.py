@@ -7,9 +7,8 @@ import pytest
 
 pytest.importorskip("z3")
 
-import kernels_to_draw
 import proved_table as table
-
+import subjects
 from triton_runner.verbs.prove import run
 
 HOISTED = str(Path(__file__).resolve().parents[3] / "examples" / "guide" / "hoisted.py")
@@ -22,7 +21,7 @@ def answer(subject):
 
 def changed(name: str, old: str, new: str, count: int = -1):
     """The answer where the TTGIR is another."""
-    subject = kernels_to_draw.subject(name)
+    subject = subjects.subject(name)
     text, metadata = subject.ttgir
     other = text.replace(old, new, count)
     assert other != text
@@ -32,7 +31,7 @@ def changed(name: str, old: str, new: str, count: int = -1):
 
 @pytest.mark.parametrize("name", ["add", "row_loop", "gather", "early_return", "described"])
 def test_what_triton_makes_is_proved(name):
-    found = answer(kernels_to_draw.subject(name))
+    found = answer(subjects.subject(name))
     assert found.verdict == "proved" and found.count, found.reasons
 
 

@@ -182,7 +182,7 @@ class Given:
         if not re.match(r"i\d", element := self._names.tensors[name.id].element):
             raise fail(f"--given {readable(node)!r}: {name.id} holds {element}", "it is for integers")
         if lt(lo, hi) is FALSE:
-            raise fail(f"--given {readable(node)!r} holds for no number", "the second bound is one more than the last")
+            raise fail(f"--given {readable(node)!r} holds for no number", "the second bound is left out")
         self.declared[name.id] = lo, hi
         return self._add(node, either(le(self._names.tensors[name.id].numel, 0), lt(lo, hi)))
 

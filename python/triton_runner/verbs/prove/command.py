@@ -47,7 +47,8 @@ def prove_command(
     PROGRAM is kernel.py:NAME with --signature, --constexpr, --grid and --given, or a program whose launches
     say how sizes belong together, or a case (*.trcase). What is refuted has a launch that was run and goes
     wrong. Options come before PROGRAM. Exit status: 0 all is proved, 1 something is refuted (or the program
-    failed), 2 bad usage, 3 the assumptions contradict each other or a launch, 4 something is unknown, 125 no kernel.
+    failed), 2 bad usage, 3 the assumptions contradict each other or a launch, 4 something is unknown, 125 no
+    kernel.
     """
     from triton_runner.verbs.prove.solver import z3
 

@@ -18,8 +18,8 @@ from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly,
 
 
 class Watching(intercept.Interceptor):
-    """subjects: of the kernels that the program launched; left_out: launches that are not looked at; held: what
-    of --given they go against."""
+    """subjects: of the kernels that the program launched; left_out: launches that are not looked at; held:
+    what of --given they go against."""
 
     def __init__(self, names, most: int, target: str | None, given: tuple = ()):
         super().__init__(names, None)

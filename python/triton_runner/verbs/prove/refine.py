@@ -101,7 +101,7 @@ class Refining(Checker):
 
     def _look(self, finding: Finding, access) -> None:
         verb = "reads" if access.kind == "loads" else "writes"
-        what = f"{access.op} of TTGIR may access an element of {access.base} that no line of the kernel {verb}"
+        what = f"{access.op} of TTGIR may access what no line of the kernel {verb} of {access.base}"
         if now() >= self._deadline:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
             finding.unknown.append(_reason(late, access.place))
@@ -176,7 +176,8 @@ def beyond(launch, programs: int) -> tuple[str, str, int] | None:
         sets[level] = _core.ReadSet()
         trap = launch.run("race", level, reads=sets[level], programs=programs)
         if trap is not None and level == "ttgir" and trap.kind.startswith("out of bounds"):
-            return f"its TTGIR leaves an argument, and its TTIR does not\n{with_source(trap)}", trap.file, trap.line
+            text = f"its TTGIR leaves an argument, and its TTIR does not\n{with_source(trap)}"
+            return text, trap.file, trap.line
         if trap is not None:
             return None
     for place, address, count in sets["ttgir"].beyond(sets["ttir"]):

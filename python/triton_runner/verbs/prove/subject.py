@@ -159,7 +159,6 @@ class Subject:
             found.append(("the grid is not empty", "the model of launches"))
         return [Assumption(text, place, both()) for text, place in found]
 
-
     def take_ttgir(self, compiled) -> None:
         if "ttgir" in compiled.asm:
             self.ttgir = compiled.asm["ttgir"], compiled.metadata
