@@ -6,16 +6,14 @@ FOLDER is a virtual environment with tilelens 3.1.1, torch, and Triton 3.6 (with
 without a mask). TileLens looks at launches: of each kernel at one of sizes that a test would have, and of a
 fault at that, too, with which `prove` refutes it, which nobody has who uses TileLens alone. `tile-sanitizer`
 looks for accesses out of bounds, so faults of other kinds are left out (`tile-race` keeps accesses and
-compares none).
-Seconds are those of the processor, with the time in which Python and Triton start. A program that is in
-build/beside.jsonl is not run again. --write counts that file in results/prove.json.
+compares none). Seconds are those of the processor, without the time in which Python and Triton start. What is
+found is kept in build/beside.jsonl. --write counts that file in results/prove.json.
 """
 
 import argparse
 import json
 import pathlib
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,24 +23,38 @@ ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "tests")]
 KEPT = ROOT / "build" / "beside.jsonl"
 TOOL = "tile-sanitizer"
-LIMIT = 120  # seconds of a run of TileLens
-REPORTS = re.compile(r"Out-Of-Bounds Access Detected|ILLEGAL MEMORY ACCESS")
+LIMIT = 300  # seconds of a launch under TileLens
 
-LAUNCH = """
-import importlib.util, json, sys, torch
-row = json.loads(sys.argv[-1])
-spec = importlib.util.spec_from_file_location("kernels", row["file"])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+LAUNCHES = """
+import importlib.util, json, signal, sys, time, torch
 types = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8}
-given = {}
-for name, value in row["arguments"].items():
-    given[name] = torch.empty(value[1], dtype=types[value[0]]) if isinstance(value, list) else value
-    if isinstance(value, list) and value[1] < 1 << 24:
-        given[name].zero_()
-getattr(module, row["kernel"])[tuple(row["grid"])](**given, **row["constants"])
-print("the launch ended")
-"""
+kernels = {}
+def stop(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, stop)
+for line in open(sys.argv[-1]):
+    row = json.loads(line)
+    if row["file"] not in kernels:
+        spec = importlib.util.spec_from_file_location(f"kernels{len(kernels)}", row["file"])
+        kernels[row["file"]] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(kernels[row["file"]])
+    began, given, how = time.process_time(), {}, "nothing"
+    signal.alarm(LIMIT)
+    try:
+        for name, value in row["arguments"].items():
+            is_tensor = isinstance(value, list)
+            given[name] = torch.empty(value[1], dtype=types[value[0]]) if is_tensor else value
+            if is_tensor and value[1] < 1 << 24:
+                given[name].zero_()
+        getattr(kernels[row["file"]], row["kernel"])[tuple(row["grid"])](**given, **row["constants"])
+    except SystemExit:
+        how = "found"
+    except BaseException as error:
+        how = f"{type(error).__name__}: {str(error)[-200:]}"
+    signal.alarm(0)
+    answer = {"name": row["name"], "how": how, "seconds": time.process_time() - began}
+    print("answer", json.dumps(answer), flush=True)
+""".replace("LIMIT", str(LIMIT))
 
 
 def programs() -> dict:
@@ -70,7 +82,7 @@ def launches(name: str, program: tuple) -> dict:
     subject = subjects.made(file, kernel, types, constants, grid, given)
     answers = run.proof(subject, ("bounds",), 30)
     row = {"name": name, "wrong": wrong, "verdicts": [one.verdict for one in answers.answers]}
-    row |= {"seconds": run.now() - began, "launches": []}
+    row |= {"seconds": run.now() - began, "launches": [], "tilelens": []}
     parameters = [one.name.removeprefix("%") for one in subject.function.regions[0].blocks[0].args]
     base = {"file": file, "kernel": kernel, "constants": {**constants, **_ones(file, kernel, types)}}
     small = drawn.Drawing(subject, (), name).small()
@@ -98,26 +110,19 @@ def _argument(value):
     return value
 
 
-def under(folder: str, launch: dict) -> tuple[str, float]:
-    """(found, nothing, stopped, or what went wrong; seconds) of TileLens for a launch."""
-    script = KEPT.parent / "beside_launch.py"
-    script.write_text(LAUNCH)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [str(pathlib.Path(folder) / TOOL), str(script), json.dumps(launch)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-        text = done.stdout + done.stderr
-        found = "found" if REPORTS.search(text) else "nothing" if "the launch ended" in text else text[-300:]
-    except subprocess.TimeoutExpired:
-        found = "stopped"
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def look(folder: str, name: str, program: tuple) -> dict:
-    row = launches(name, program)
-    row["tilelens"] = [under(folder, launch) for launch in row.pop("launches")]
-    return row
+def under(folder: str, rows: list[dict]) -> None:
+    """Puts what TileLens finds in the launches of each row, and in how many seconds, into it."""
+    script, lines = KEPT.with_suffix(".py"), KEPT.with_suffix(".launches")
+    script.write_text(LAUNCHES)
+    launches = [{"name": row["name"], **one} for row in rows for one in row.pop("launches")]
+    lines.write_text("".join(json.dumps(one) + "\n" for one in launches))
+    command = [str(pathlib.Path(folder) / TOOL), str(script), str(lines)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    for line in done.stdout.splitlines():
+        if line.startswith("answer "):
+            found = json.loads(line.removeprefix("answer "))
+            row = next(row for row in rows if row["name"] == found["name"])
+            row["tilelens"].append([found["how"], found["seconds"]])
 
 
 def write() -> None:
@@ -164,14 +169,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     KEPT.parent.mkdir(exist_ok=True)
-    known = {json.loads(line)["name"] for line in KEPT.read_text().splitlines()} if KEPT.exists() else set()
-    for name, program in programs().items():
-        if options.only not in name or name in known:
-            continue
-        row = look(options.tilelens, name, program)
-        with KEPT.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(name, row["verdicts"], row["tilelens"], flush=True)
+    rows = [launches(name, program) for name, program in programs().items() if options.only in name]
+    under(options.tilelens, rows)
+    KEPT.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for row in rows:
+        print(row["name"], row["verdicts"], row["tilelens"])
     if options.write:
         write()
 

@@ -15,7 +15,7 @@ import numpy
 from triton_runner.verbs.prove import counter, run
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.results import PROVED
-from triton_runner.verbs.prove.terms import FALSE, TRUE, Substitution, atoms_of, equal, poly
+from triton_runner.verbs.prove.terms import FALSE, TRUE, Poly, Substitution, atoms_of, equal, poly
 
 MOST = 1 << 33  # elements of a tensor
 _FEW = 128  # programs that run of each launch, beside its last one and some in between
@@ -55,6 +55,7 @@ class Drawing:
         self._grid = [programs(i) for i in range(3)]
         self._names = sorted(atom for atom in used if atom.kind == "sym" and not _is_of_a_program(atom))
         self._free = [one for one in self._names if poly(one) not in self._grid or subject.grid is None]
+        self._equal = [*self._equations()]
 
     def count(self, launches: int, seconds: float = math.inf) -> Counts:
         """So many launches, or as many as are found in so many draws."""
@@ -77,6 +78,16 @@ class Drawing:
         return None
 
     # ---- numbers
+
+    def _equations(self):
+        """(a size, what it is equal to) of what is assumed beside the programs."""
+        parts = [part for fact in self._facts for part in (fact.args if fact.op == "and" else (fact,))]
+        for part in parts:
+            for atoms, n in part.args[0].parts.items() if part.op == "eq0" else ():
+                if len(atoms) == 1 and atoms[0] in self._free and abs(n) == 1:
+                    rest = part.args[0] - Poly({atoms: n})
+                    yield atoms[0], -rest if n == 1 else rest
+                    break
 
     def _drawn(self) -> dict | None:
         """A number for each size, under which all holds that is assumed."""
@@ -101,6 +112,9 @@ class Drawing:
                 model[atom.atom] = number
             for atom in self._grid[len(self.subject.grid) :]:
                 model[atom.atom] = 1
+        for atom, term in self._equal:
+            if (number := counter._change(model).poly(term).const) is not None:
+                model[atom] = number
         return model
 
     def _number(self, is_large: bool) -> int:

@@ -3,8 +3,8 @@ varied_table.py, and of those that public libraries' operators launch.
 
     python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--write]
 
-A kernel that has its launches in build/sound.jsonl is not looked at again, so that a run goes on where an
-earlier one ended. --seconds bounds the launches of a kernel. --write counts that file in results/prove.json.
+The launches that build/sound.jsonl has of a kernel count, so that a run goes on where an earlier one ended.
+--seconds bounds the launches of a kernel. --write counts that file in results/prove.json.
 """
 
 import argparse
@@ -28,22 +28,23 @@ def kept() -> dict:
 
 
 def look(group: str, subject, launches: int, seconds: float, known: dict) -> None:
-    """Draws launches of a subject, and keeps how many there were."""
+    """Draws launches of a subject, as far as it does not have so many, and keeps how many there were."""
     import drawn
 
     words = [subject.text, *sorted(one.text for one in subject.assumptions)]
     key = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-    if key in known and known[key]["asked"] >= launches:
+    row = known.setdefault(
+        key, {"key": key, "group": group, "kernel": subject.name, "asked": 0, "launches": 0, "late": 0,
+              "large": 0, "wrong": []}
+    )  # fmt: skip
+    if row["asked"] >= launches:
         return
-    row = {"key": key, "group": group, "kernel": subject.name, "asked": launches, "proved": []}
-    row |= {"launches": 0, "late": 0, "large": 0, "wrong": []}
-    parts = drawn.drawings(subject, 5, key)
+    parts = drawn.drawings(subject, 5, f"{key} {row['asked']}")
     for drawing in parts:
-        counts = drawing.count(launches // len(parts), seconds / len(parts))
-        row["proved"] += sorted(drawing.proved)
+        counts = drawing.count((launches - row["asked"]) // len(parts), seconds / len(parts))
         for name in ("launches", "late", "large", "wrong"):
             row[name] += getattr(counts, name)
-    known[key] = row
+    row |= {"asked": launches, "proved": sorted({one for part in parts for one in part.proved})}
     with KEPT.open("a") as file:
         file.write(json.dumps(row) + "\n")
     print(f"{group}, {subject.name}: {row['launches']} launches, {len(row['wrong'])} wrong", flush=True)
