@@ -91,3 +91,11 @@ def reads_by_its_address(x, out, BLOCK: tl.constexpr):
         "ld.global.b32 $0, [$1];", "=f,l", [address + 4096], dtype=tl.float32, is_pure=True, pack=1
     )
     tl.store(out + at, value)
+
+
+@triton.jit
+def decides_by_what_it_writes(x, y, out):
+    value = tl.load(x)
+    tl.store(x, -1.0)
+    if value < 0:
+        tl.store(out, tl.load(y))

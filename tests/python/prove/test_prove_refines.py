@@ -75,6 +75,14 @@ def test_what_is_not_followed_is_unknown():
     assert found.verdict != "proved"
 
 
+def test_both_levels_see_the_same_memory():
+    """A second run would read what the first has written, and go another way."""
+    file = table.KERNELS.replace("kernels_proved", "kernels_assumed")
+    sizes = "x.numel == 1, y.numel == 1, out.numel == 1"
+    words = file, "decides_by_what_it_writes", [table.P] * 3, {}, "1", sizes
+    assert answer(subjects.made(*words)).verdict == "unknown"
+
+
 def test_a_kernel_that_does_nothing():
     how = {"signature": f"{table.P}, {table.I}", "constexprs": {}, "target": "cuda:80", "options": {}}
     subject = run.of_kernel(f"{table.KERNELS}:nothing", "nothing", how)

@@ -185,11 +185,28 @@ class Refuter:
 
     def _beyond(self, model: dict) -> CounterExample | None:
         made = self.made(model)
-        found = refine.beyond(*made) if made and made[1] <= _MOST_PROGRAMS else None
+        if made is None or made[1] > _MOST_PROGRAMS:
+            return None
+        launch, programs = made
+        tensors = self._subject.tensors
+        writes = [one.base for one in self._accesses if one.kind != "loads"]
+        written = {None if name is None else tensors[name].memory for name in writes}
+        arrays = [(name, value) for name, value in launch.named if name in tensors]
+        large = {name for name, value in arrays if value.size > _MOST_ELEMENTS}
+        if large and (None in written or any(tensors[name].memory in written for name in large)):
+            return None
+        before = {name: value.copy() for name, value in arrays if name not in large}
+
+        def restore() -> None:
+            for name, value in arrays:
+                if name in before:
+                    value[:] = before[name]
+
+        found = refine.beyond(launch, programs, restore)
         if found is None:
             return None
         text, file, line = found
-        return CounterExample(made[0].shown, list(made[0].grid), text, file, line)
+        return CounterExample(launch.shown, list(launch.grid), text, file, line)
 
     def made(self, model: dict, fill: int = 0) -> tuple | None:
         try:

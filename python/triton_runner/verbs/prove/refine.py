@@ -168,12 +168,14 @@ def _guesses(free: list, own: list):
         yield Substitution(dict(zip(free, terms, strict=True)))
 
 
-def beyond(launch, programs: int) -> tuple[str, str, int] | None:
+def beyond(launch, programs: int, restore) -> tuple[str, str, int] | None:
     """(what the TTGIR of a launch accesses and its TTIR does not, file, line); None: nothing is seen. Which
-    bytes are read is kept, and of those that are written what lies outside of an argument shows."""
+    bytes are read is kept, and of those that are written what lies outside of an argument shows. restore():
+    gives memory back what it held, so that both levels see the same."""
     sets = {}
     for level in ("ttir", "ttgir"):
         sets[level] = _core.ReadSet()
+        restore()
         trap = launch.run("race", level, reads=sets[level], programs=programs)
         if trap is not None and level == "ttgir" and trap.kind.startswith("out of bounds"):
             text = f"its TTGIR leaves an argument, and its TTIR does not\n{with_source(trap)}"
