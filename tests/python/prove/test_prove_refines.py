@@ -12,7 +12,8 @@ import proved_table as table
 import subjects
 from triton_runner.verbs.prove import run
 
-ALL = os.environ.get("TRITON_RUNNER_PROOFS")
+SOME = ["row_loop", "gather", "early_return", "described"]
+NAMES = subjects.KERNELS if os.environ.get("TRITON_RUNNER_PROOFS") else SOME
 HOISTED = str(Path(__file__).resolve().parents[3] / "examples" / "guide" / "hoisted.py")
 
 
@@ -31,9 +32,7 @@ def changed(name: str, old: str, new: str, count: int = -1):
     return answer(subject)
 
 
-@pytest.mark.parametrize(
-    "name", subjects.KERNELS if ALL else ["row_loop", "gather", "early_return", "described"]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_triton_makes_is_proved(name):
     found = answer(subjects.subject(name))
     assert found.verdict == "proved" and found.count, found.reasons
