@@ -29,12 +29,17 @@ INDEX = torch.tensor([0, 5, 7, -1], dtype=torch.int32)
         ("V <= 6, V < 6", ["V = 6"]),
         ("x.shape == (3, 4)", []),
         ("x.shape == (3, V)", ["x.shape = (3, 4)"]),
+        ("x.shape == (grid[0], 4)", []),
+        ("x.shape == (grid[0], 5)", ["x.shape = (3, 4)"]),
+        ("index in 0..grid[0]", []),
         ("x.stride == (1, 3)", ["x.stride = (4, 1)"]),
         ("x.shape[1] == V", ["V = 6, x.shape[1] = 4"]),
         ("x.numel == 2 * V", []),
         ("numel < 12", ["x.numel = 12"]),
         ("grid[0] == 5", []),
         ("another < 3", []),
+        ("index in V", []),
+        ("x.shape in 0..3", []),
     ],
 )
 def test_a_launch_and_what_is_given(given, expected):
@@ -45,6 +50,7 @@ def test_a_launch_and_what_is_given(given, expected):
 def test_arrays_and_what_holds_no_integers():
     assert broken("index in 0..4", index=numpy.array([[1, 4]], numpy.uint8)) == ["index[0, 1] = 4, of 0..4"]
     assert broken("index in 0..4", index=torch.ones(2)) == []
+    assert broken("index in 0..1", index=torch.ones(2, dtype=torch.bfloat16)) == []
     assert broken("index in 0..4", index=torch.empty(0, dtype=torch.int64)) == []
     assert broken("x.numel == 1", x=torch.tensor(3.0)) == []
 

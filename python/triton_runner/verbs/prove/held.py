@@ -96,20 +96,23 @@ class _Launch:
             return None
         own = [one.const for one in getattr(tensor, field)]
         said = [self._reading.number(one).const for one in node.comparators[0].elts]
-        return "" if own == said else f"{ast.unparse(left)} = {tuple(own)}"
+        other = len(own) != len(said) or any(b not in (a, None) for a, b in zip(own, said, strict=True))
+        return f"{ast.unparse(left)} = {tuple(own)}" if other else ""
 
     def _outside(self, node) -> str:
         """The first integer of a declared argument that lies outside of its bounds."""
-        name = node.left.id
-        lo, hi = (self._reading.number(one).const for one in node.comparators[0].args)
+        name, bounds = getattr(node.left, "id", ""), getattr(node.comparators[0], "args", ())
+        lo, hi = [self._reading.number(one).const for one in bounds] if len(bounds) == 2 else (None, None)
+        if None in (lo, hi):  # the bounds are made of the grid, or are none
+            return ""
         if name in self._names.numbers:
             number = self._names.numbers[name]
             return "" if lo <= number < hi else f"{name} = {number}"
-        if name not in self._values:
+        value = self._values.get(name)
+        if "int" not in str(getattr(value, "dtype", "")):
             return ""
-        value = self._values[name]
         held = numpy.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
-        wrong = numpy.argwhere((held < lo) | (held >= hi)) if held.dtype.kind in "iu" else ()
+        wrong = numpy.argwhere((held < lo) | (held >= hi))
         if not len(wrong):
             return ""
         at = tuple(int(i) for i in wrong[0])
