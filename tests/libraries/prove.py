@@ -39,7 +39,7 @@ PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
 
 
 def kept(name: str, make) -> list[dict]:
-    """What was proved earlier, or is now."""
+    """Reads what was proved earlier, or proves it now."""
     path = KEPT / f"{name}.json"
     if not path.exists():
         found = make()
