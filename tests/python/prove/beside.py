@@ -26,34 +26,40 @@ TOOL = "tile-sanitizer"
 LIMIT = 300  # seconds of a launch under TileLens
 
 LAUNCHES = """
-import importlib.util, json, signal, sys, time, torch
+import importlib.util, json, os, signal, sys, time, torch
 types = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8}
+rows = [json.loads(line) for line in open(sys.argv[-1])]
 kernels = {}
+for file in {row["file"] for row in rows}:
+    spec = importlib.util.spec_from_file_location(f"kernels{len(kernels)}", file)
+    kernels[file] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kernels[file])
 def stop(*_):
     raise TimeoutError
-signal.signal(signal.SIGALRM, stop)
-for line in open(sys.argv[-1]):
-    row = json.loads(line)
-    if row["file"] not in kernels:
-        spec = importlib.util.spec_from_file_location(f"kernels{len(kernels)}", row["file"])
-        kernels[row["file"]] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(kernels[row["file"]])
+def look(row):
     began, given, how = time.process_time(), {}, "nothing"
+    signal.signal(signal.SIGALRM, stop)
     signal.alarm(LIMIT)
     try:
         for name, value in row["arguments"].items():
-            is_tensor = isinstance(value, list)
-            given[name] = torch.empty(value[1], dtype=types[value[0]]) if is_tensor else value
-            if is_tensor and value[1] < 1 << 24:
-                given[name].zero_()
+            given[name] = value
+            if isinstance(value, list):
+                element, count, filled = (*value, 0)[:3]
+                given[name] = torch.empty(count, dtype=types[element])
+                if count < 1 << 24:
+                    given[name].fill_(filled)
         getattr(kernels[row["file"]], row["kernel"])[tuple(row["grid"])](**given, **row["constants"])
     except SystemExit:
         how = "found"
     except BaseException as error:
         how = f"{type(error).__name__}: {str(error)[-200:]}"
-    signal.alarm(0)
     answer = {"name": row["name"], "how": how, "seconds": time.process_time() - began}
     print("answer", json.dumps(answer), flush=True)
+for row in rows:
+    if (child := os.fork()) == 0:  # a launch does not see what an earlier one left
+        look(row)
+        os._exit(0)
+    os.waitpid(child, 0)
 """.replace("LIMIT", str(LIMIT))
 
 
@@ -89,6 +95,8 @@ def launches(name: str, program: tuple) -> dict:
     examples = [one.counter_example for one in answers.answers if one.counter_example]
     for arguments, extents in [*([small] if small else []), *((one.arguments, one.grid) for one in examples)]:
         held = {key: _argument(arguments[key]) for key in parameters}
+        for key, (_, last) in subject.declared.items():  # as the launch of a counter-example has it
+            held[key].append(_number(last, arguments) - 1)
         row["launches"].append({**base, "arguments": held, "grid": list(extents)})
     return row
 
@@ -108,6 +116,14 @@ def _argument(value):
         element, count = re.fullmatch(r"(\w+)\[(\d+)\]", value).groups()
         return [element, int(count)]
     return value
+
+
+def _number(term, arguments: dict) -> int:
+    """The number of a bound of what is declared, in a launch."""
+    from triton_runner.verbs.prove.terms import Substitution, atoms_of, poly
+
+    change = Substitution({atom: poly(arguments[atom.args[0]]) for atom in atoms_of(term)})
+    return change.poly(term).const
 
 
 def under(folder: str, rows: list[dict]) -> None:
@@ -171,7 +187,9 @@ def main() -> None:
     KEPT.parent.mkdir(exist_ok=True)
     rows = [launches(name, program) for name, program in programs().items() if options.only in name]
     under(options.tilelens, rows)
-    KEPT.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before = map(json.loads, KEPT.read_text().splitlines()) if KEPT.exists() else ()
+    kept = {row["name"]: row for row in (*before, *rows)}
+    KEPT.write_text("".join(json.dumps(row) + "\n" for row in kept.values()))
     for row in rows:
         print(row["name"], row["verdicts"], row["tilelens"])
     if options.write:
