@@ -158,8 +158,8 @@ def write() -> None:
             sum(row["tilelens"][0][0] == "found" for row in own if row["tilelens"]),
             sum(any(one[0] == "found" for one in row["tilelens"]) for row in own),
             sum(one[0] not in ("found", "nothing") for one in runs),
-            round(statistics.median(row["seconds"] for row in own), 1),
-            round(statistics.median(one[1] for one in runs), 1),
+            round(statistics.median(row["seconds"] for row in own), 2),
+            round(statistics.median(one[1] for one in runs), 2),
         ])  # fmt: skip
     columns = [
         "of bounds", "programs", "refuted by `prove`", "proved", "TileLens reports a test's launch",
