@@ -4,13 +4,16 @@
 
 The cases of cases_<library>.py run in one program, and each tutorial is one, through `triton-runner prove
 --json`. A kernel with other constants, or whose sizes belong together otherwise, is another row. Seconds are
-those of the processor. What is proved or refuted counts where its kernel takes less than LIMIT of them.
---reasons counts what stops the others; --write records shares and times in results/prove.json.
+those of the processor. What is proved or refuted of a library's kernel counts where the kernel takes less
+than LIMIT of them; tutorials have more time. What a library or a tutorial gave is kept in build/prove and not
+run again. --reasons counts what stops the others; --write records shares and times in results/prove.json.
 """
 
 import argparse
 import collections
+import functools
 import json
+import math
 import os
 import pathlib
 import re
@@ -23,8 +26,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import run as libraries  # noqa: E402
 from suite import results  # noqa: E402
 
-SECONDS = 1  # for each property
+SECONDS, OF_TUTORIALS = 1, 5  # for each property
 LIMIT = 5  # for a kernel
+KEPT = HERE.parents[1] / "build" / "prove"
 GIVEN = "numel < 2**30"
 # The data of a kernel lies in these bounds, which its library's operators take for granted.
 DECLARED = {
@@ -34,9 +38,20 @@ DECLARED = {
 PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
 
 
-def prove(words: list[str], environment: dict[str, str]) -> list[dict]:
+def kept(name: str, make) -> list[dict]:
+    """Reads what was proved earlier, or proves it now."""
+    path = KEPT / f"{name}.json"
+    if not path.exists():
+        found = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found))
+    return json.loads(path.read_text())
+
+
+def prove(words: list[str], environment: dict[str, str], seconds: float = SECONDS) -> list[dict]:
     """The proofs of what a program launches; none where it fails."""
-    command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(SECONDS)]
+    command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(seconds)]
+    command += [word for name in PROPERTIES for word in ("--property", name)]
     command += ["--launches", "2000", "--given", GIVEN, *words]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     try:
@@ -64,7 +79,8 @@ def of_library(name: str, only: str) -> list[dict]:
 def of_tutorials(folder: str) -> list[dict]:
     found = []
     for script in sorted(pathlib.Path(folder).glob("[0-9]*.py")):
-        for proof in prove(["--pretend-cuda", str(script)], {"TRITON_RUNNER_QUICK": "1"}):
+        words = ["--pretend-cuda", str(script)], {"TRITON_RUNNER_QUICK": "1"}, OF_TUTORIALS
+        for proof in kept(script.stem, functools.partial(prove, *words)):
             found.append(proof)
             print(f"{script.name}, {proof['kernel']}: {_verdicts(proof)}", flush=True)
     return found
@@ -76,13 +92,13 @@ def _verdicts(proof: dict) -> str:
     )
 
 
-def shares(proofs: list[dict]) -> dict[str, str]:
+def shares(proofs: list[dict], limit: float) -> dict[str, str]:
     """Counts, for each property, the kernels with each verdict, without those that have nothing to prove;
-    what took more than LIMIT is not decided."""
+    what took more than the limit is not decided."""
     found = {}
     for name in PROPERTIES:
         count = collections.Counter(
-            one["verdict"] if proof["seconds"] < LIMIT or one["verdict"] == "nothing to prove" else "late"
+            one["verdict"] if proof["seconds"] < limit or one["verdict"] == "nothing to prove" else "late"
             for proof in proofs
             for one in proof["answers"]
             if one["property"] == name
@@ -125,7 +141,8 @@ def main() -> None:
     parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    groups = {name: of_library(name, options.only) for name in options.libraries}
+    make = {name: functools.partial(of_library, name, options.only) for name in options.libraries}
+    groups = {name: of() if options.only else kept(name, of) for name, of in make.items()}
     if options.tutorials:
         groups["tutorials"] = of_tutorials(options.tutorials)
     if len(groups) > 1:
@@ -135,7 +152,7 @@ def main() -> None:
     rows = []
     for name, proofs in groups.items():
         seconds = [proof["seconds"] for proof in proofs]
-        share = shares(proofs)
+        share = shares(proofs, math.inf if name == "tutorials" else LIMIT)
         print(f"{name}: {len(proofs)} kernels; " + "; ".join(f"{key}: {text}" for key, text in share.items()))
         if seconds:
             rows.append(

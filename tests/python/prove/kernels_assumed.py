@@ -81,3 +81,21 @@ def under_a_flag(out, n, flag, BLOCK: tl.constexpr):
 def sum_of_lengths(lengths, out, n, COUNT: tl.constexpr):
     last = tl.sum(tl.load(lengths + tl.arange(0, COUNT))) - 1
     tl.store(out + last, 1.0, mask=last < n)
+
+
+@triton.jit
+def reads_by_its_address(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    address = (x + at).to(tl.int64, bitcast=True)
+    value = tl.inline_asm_elementwise(
+        "ld.global.b32 $0, [$1];", "=f,l", [address + 4096], dtype=tl.float32, is_pure=True, pack=1
+    )
+    tl.store(out + at, value)
+
+
+@triton.jit
+def decides_by_what_it_writes(x, y, out):
+    value = tl.load(x)
+    tl.store(x, -1.0)
+    if value < 0:
+        tl.store(out, tl.load(y))

@@ -7,6 +7,7 @@ import warm
 
 pytest.importorskip("z3")
 
+from triton_runner._base.errors import DiagnosticError
 from triton_runner.verbs.prove import run
 
 KERNELS = str(Path(__file__).with_name("kernels_assumed.py"))
@@ -34,6 +35,8 @@ SAID = [
     ("without_a_sign", "*i8, u32", B, BLOCKS, "out.numel == n, n < 2**31", {"covered": "proved"}),
     ("under_a_flag", "*fp32, i32, i1", B, BLOCKS, "out.numel == n, flag == 1", {"covered": "proved"}),
     ("under_a_flag", "*fp32, i32, i1", B, BLOCKS, "out.numel == n", {"covered": "refuted"}),
+    ("reads_by_its_address", "*fp32, *fp32", B, "1", "x.numel == 128, out.numel == 128",
+     {"bounds": "unknown", "disjoint": "unknown"}),
     ("sum_of_lengths", "*i32, *fp32, i32", {"COUNT": 4}, "1", "lengths.numel == 4, out.numel == n, n > 0",
      {"bounds": "unknown"}),
 ]  # fmt: skip
@@ -165,3 +168,13 @@ def test_a_tensor_that_changed_in_place(tmp_path):
     launch = "x = torch.zeros(2, 512)\nx.shape\nx.t_()\nn = x.shape[0]"
     (found,) = of_program(tmp_path, f"{launch}\ncopy[(triton.cdiv(n, 128),)](x, out, n, BLOCK=128)")
     assert any(one.text == "n == x.shape[0]" for one in found.assumptions)
+
+
+def test_a_declaration_that_no_memory_can_hold():
+    """A kernel that reads it would be proved, as no launch could reach the read."""
+    words = "declared_elsewhere", "*i32, *fp32, i32, i32", {}, "1"
+    sizes = "index.shape == (n,), out.numel == V"
+    done = proof(*words, f"{sizes}, index in 0..V, V == 0")
+    assert done.contradictory and not done.answers
+    with pytest.raises(DiagnosticError, match="holds for no number"):
+        proof(*words, f"{sizes}, index in 5..3")

@@ -39,6 +39,20 @@ x, y = torch.rand(32, 32), torch.rand(32, 32)
 torch.testing.assert_close(of(x, y), x @ y)
 """
 
+TAKE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def take(x, index, out, n, V, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    place = tl.load(index + at, mask=at < n, other=0)
+    tl.store(out + at, tl.load(x + place, mask=at < n), mask=at < n)
+
+x, index = torch.rand(4), torch.tensor([0, 3, 1], dtype=torch.int32)
+out = torch.empty(3)
+take[(triton.cdiv(index.numel(), 16),)](x, index, out, index.numel(), x.numel(), BLOCK=16)
+"""
+
 
 def prove(*words):
     done = warm.invoke("prove", "--json", "--timeout", "20", *words)
@@ -175,3 +189,17 @@ def test_verify_proves_too(tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     (proof,) = json.loads(done.stdout)["proofs"]
     assert {one["property"] for one in proof["answers"] if one["verdict"] == "refuted"} == {"covered"}
+
+
+def test_a_launch_that_goes_against_what_is_declared(tmp_path):
+    """The answers are about other launches, which the program does not make."""
+    path = tmp_path / "take.py"
+    path.write_text(TAKE)
+    status, result = prove("--property", "bounds", "--given", "index in 0..V", str(path))
+    assert status == 0 and verdicts(result) == {"bounds": "proved"} and result["broken"] == []
+    status, result = prove("--property", "bounds", "--given", "index in 0..V - 1, V > 2", str(path))
+    (reason,) = result["broken"]
+    assert status == 3 and verdicts(result) == {"bounds": "proved"}
+    assert reason["text"] == (
+        "a launch of take goes against --given 'index in 0..V - 1': index[1] = 3, of 0..3"
+    )

@@ -8,6 +8,7 @@ import varied_table as varied
 
 pytest.importorskip("z3")
 
+import subjects
 from triton_runner.verbs.prove import run
 
 # These faults are not refuted: the launch takes more programs, or a larger output, than are run.
@@ -19,10 +20,7 @@ def answers(
     kernel: str, types: tuple, constants: tuple, grid: str, given: str, properties: tuple = (),
     file: str = table.KERNELS,
 ) -> dict:  # fmt: skip
-    how = {"signature": ", ".join(types), "constexprs": dict(constants), "target": "cuda:80", "options": {}}
-    subject = run.of_kernel(f"{file}:{kernel}", kernel, how)
-    subject.assume((given,), grid)
-    subject.simplify()
+    subject = subjects.made(file, kernel, types, dict(constants), grid, given)
     proof = run.proof(subject, properties, 30)
     assert not proof.contradictory, proof.contradictory
     return {answer.property: answer for answer in proof.answers}

@@ -14,7 +14,7 @@ from triton_runner._kernel.cases.results import Finding
 
 _BISECT = commands.shell("bisect", "KERNEL", "--oracle", "reads")
 ADVICE = f"guard the load with a mask, and find the pass that moves it: {_BISECT}"
-_PLACE = re.compile(r"(?P<op>.*) at (?P<file>.*?):(?P<line>\d+)(:(?P<column>\d+))?")
+PLACE = re.compile(r"(?P<op>.*) at (?P<file>.*?):(?P<line>\d+)(:(?P<column>\d+))?")
 
 
 def beyond(launch: Relaunch, sets: dict) -> list[Finding]:
@@ -33,9 +33,8 @@ def beyond(launch: Relaunch, sets: dict) -> list[Finding]:
 
 
 def _finding(launch, highest: str, level: str, place: str, argument: str, where: str, count: int) -> Finding:
-    at = _PLACE.fullmatch(place)
-    many = f"{count} byte{'s' * (count != 1)}"
-    message = f"{level} reads {many} that {highest} does not read, from {where} on, in {place}"
+    at = PLACE.fullmatch(place)
+    message = sentence(highest, level, count, where, place)
     why = (
         "no line of the kernel reads them: the compiler has moved the load; values are compared by themselves"
     )
@@ -44,6 +43,11 @@ def _finding(launch, highest: str, level: str, place: str, argument: str, where:
         int(at["line"]) if at else 0, argument, f"kernel '{launch.name}': {message}\n{why}",
         op=at["op"] if at else place, place=where, why=why, advice=ADVICE,
     )  # fmt: skip
+
+
+def sentence(highest: str, level: str, count: int, where: str, place: str) -> str:
+    many = f"{count} byte{'s' * (count != 1)}"
+    return f"{level} reads {many} that {highest} does not read, from {where} on, in {place}"
 
 
 def _argument_at(launch: Relaunch, address: int) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import re
 from triton_runner._base.errors import fail
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
+    FALSE,
     Cond,
     Poly,
     both,
@@ -149,7 +150,7 @@ class Given:
             self._add(node, *(equal(a, b) for a, b in zip(held, numbers, strict=True)))
 
     def _add(self, node, *conds: Cond) -> None:
-        text = _readable(node)
+        text = readable(node)
         self.facts.append(Assumption(text, f"--given {text!r}", both(*conds)))
 
     def _take(self, node) -> None:
@@ -171,7 +172,7 @@ class Given:
         name, bounds = node.left, node.comparators[0]
         is_range = isinstance(bounds, ast.Call) and getattr(bounds.func, "id", "") == "range"
         if not isinstance(name, ast.Name) or not is_range or len(bounds.args) != 2:
-            raise fail(f"--given {_readable(node)!r} is not understood", 'as in "index in 0..V"')
+            raise fail(f"--given {readable(node)!r} is not understood", 'as in "index in 0..V"')
         lo, hi = (self._reading.number(one) for one in bounds.args)
         if name.id in self._names.numbers:
             number = self._reading.number(name)
@@ -179,9 +180,11 @@ class Given:
         if name.id not in self._names.tensors:
             raise self._names.fail(name.id, "--given")
         if not re.match(r"i\d", element := self._names.tensors[name.id].element):
-            raise fail(f"--given {_readable(node)!r}: {name.id} holds {element}", "it is for integers")
+            raise fail(f"--given {readable(node)!r}: {name.id} holds {element}", "it is for integers")
+        if lt(lo, hi) is FALSE:
+            raise fail(f"--given {readable(node)!r} holds for no number", "the second bound is left out")
         self.declared[name.id] = lo, hi
-        return self._add(node)
+        return self._add(node, either(le(self._names.tensors[name.id].numel, 0), lt(lo, hi)))
 
     def _forget(self, nodes) -> None:
         """Sizes of a launch that are there for want of better ones give way to what is said of them."""
@@ -198,7 +201,7 @@ class Given:
         left, right = node.left, node.comparators[0]
         if not (isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)):
             return False
-        tensor, text = self._names.tensors.get(left.value.id), _readable(node)
+        tensor, text = self._names.tensors.get(left.value.id), readable(node)
         if tensor is None:
             raise self._names.fail(left.value.id, "--given")
         if left.attr == "numel":
@@ -237,7 +240,7 @@ def parsed(text: str, option: str) -> list:
     return parts
 
 
-def _readable(node) -> str:
+def readable(node) -> str:
     return re.sub(r"range\((.+), (.+)\)", r"\1..\2", ast.unparse(node))
 
 
@@ -332,7 +335,7 @@ class Reading:
         raise self._fail(node, "a tensor has x.numel, x.shape[0], x.stride[0]; the grid is grid[0]")
 
     def _fail(self, node, why: str):
-        return fail(f"{self._option} {_readable(node)!r} is not understood: {why}", _FORM)
+        return fail(f"{self._option} {readable(node)!r} is not understood: {why}", _FORM)
 
 
 def _ceiling(a: Poly, b: Poly) -> Poly:

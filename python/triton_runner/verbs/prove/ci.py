@@ -18,6 +18,7 @@ def suite_of(proofs: Proofs, subject: str, version: str) -> Suite:
         checks.append(
             Check("exit status", subject, "error", f"the program ended with status {proofs.status}")
         )
+    checks += [Check("assumptions", subject, "error", one.text) for one in proofs.broken]
     if not proofs.proofs:
         checks.append(Check("launches", subject, "error", "no kernel was launched"))
     return Suite("prove", subject, version, tuple(checks), subject, proofs.exit_status, RULES)

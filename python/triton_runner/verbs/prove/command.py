@@ -47,7 +47,8 @@ def prove_command(
     PROGRAM is kernel.py:NAME with --signature, --constexpr, --grid and --given, or a program whose launches
     say how sizes belong together, or a case (*.trcase). What is refuted has a launch that was run and goes
     wrong. Options come before PROGRAM. Exit status: 0 all is proved, 1 something is refuted (or the program
-    failed), 2 bad usage, 3 the assumptions contradict each other, 4 something is unknown, 125 no kernel.
+    failed), 2 bad usage, 3 the assumptions contradict each other or a launch, 4 something is unknown, 125 no
+    kernel.
     """
     from triton_runner.verbs.prove.solver import z3
 
@@ -75,10 +76,14 @@ class Proving:
         """The proofs of kernel.py:NAME, or of the launch in a case."""
         from triton_runner._kernel.cases.case import is_case
         from triton_runner.verbs.prove import run
+        from triton_runner.verbs.prove.held import Held
 
         if is_case(program.name):
             program.check()
-            return self._proofs([run.of_case(program.name)])
+            subject, named = run.of_case(program.name)
+            held = Held(self.given)
+            held.look(subject.name, named)
+            return self._proofs([subject], broken=held.broken)
         path, _, name = program.name.rpartition(":")
         if not path.endswith(".py"):
             raise fail(f"{program.name} is not a program, a case (*.trcase) or kernel.py:name")
@@ -91,11 +96,11 @@ class Proving:
             if how[option]:
                 raise fail(f"--{option.rstrip('s')} is for kernel.py:NAME, and {program.name} is a program")
         program.check()
-        watching = launches.Watching(self.names, self.most, how["target"])
+        watching = launches.Watching(self.names, self.most, how["target"], self.given)
         status = watching.run(*program.words)
-        return self._proofs(watching.subjects, watching.left_out, status)
+        return self._proofs(watching.subjects, watching.left_out, status, watching.held.broken)
 
-    def _proofs(self, subjects, left_out=(), status: int = 0) -> Proofs:
+    def _proofs(self, subjects, left_out=(), status: int = 0, broken=()) -> Proofs:
         from triton_runner.verbs.prove import run
 
         proofs = []
@@ -103,4 +108,4 @@ class Proving:
             subject.assume(self.given, self.grid)
             subject.simplify()
             proofs.append(run.proof(subject, self.properties, self.seconds, self.say))
-        return Proofs(SCHEMA, proofs, list(left_out), status)
+        return Proofs(SCHEMA, proofs, list(left_out), status, list(broken))

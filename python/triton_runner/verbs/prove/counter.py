@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -17,6 +18,7 @@ from triton_runner._launch.launchers import unseen
 from triton_runner._memory.arrays import wrap
 from triton_runner._memory.files import dtype_named, number_of
 from triton_runner._memory.ghost_memory import Ghost
+from triton_runner.verbs.prove import refine
 from triton_runner.verbs.prove.facts import program, programs
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.results import CounterExample
@@ -48,10 +50,12 @@ class Refuter:
         read = {memory.get(one.base) for one in accesses if one.kind != "stores"}
         written = {one.base for one in accesses if one.kind == "stores" and one.base}
         self._outputs = {name for name in written if memory[name] not in read}
+        self._others = {"covered": self.uncovered, "refines": self._beyond}
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
-        if name not in CHECKS and name != "covered":
+        tries = {**{one: functools.partial(self._run, one) for one in CHECKS}, **self._others}
+        if name not in tries:
             return None
         deadline = now() + self._seconds * 3
         for goal, (high, last) in itertools.product(goals[:3], _TIERS):
@@ -65,7 +69,7 @@ class Refuter:
             )
             if model is None:
                 continue
-            found = self.uncovered(model) if name == "covered" else self._run(name, model)
+            found = tries[name](model)
             if found is not None:
                 return found
         return None
@@ -174,10 +178,35 @@ class Refuter:
             return None
         launch, needed = made
         checks, kind = CHECKS[name]
-        trap = launch.run(checks, needed)
+        trap = launch.run(checks, programs=needed)
         if trap is None or not trap.kind.startswith(kind):
             return None
         return CounterExample(launch.shown, list(launch.grid), with_source(trap), trap.file, trap.line)
+
+    def _beyond(self, model: dict) -> CounterExample | None:
+        made = self.made(model)
+        if made is None or made[1] > _MOST_PROGRAMS:
+            return None
+        launch, programs = made
+        tensors = self._subject.tensors
+        writes = [one.base for one in self._accesses if one.kind != "loads"]
+        written = {None if name is None else tensors[name].memory for name in writes}
+        arrays = [(name, value) for name, value in launch.named if name in tensors]
+        large = {name for name, value in arrays if value.size > _MOST_ELEMENTS}
+        if large and (None in written or any(tensors[name].memory in written for name in large)):
+            return None
+        before = {name: value.copy() for name, value in arrays if name not in large}
+
+        def restore() -> None:
+            for name, value in arrays:
+                if name in before:
+                    value[:] = before[name]
+
+        found = refine.beyond(launch, programs, restore)
+        if found is None:
+            return None
+        text, file, line = found
+        return CounterExample(launch.shown, list(launch.grid), text, file, line)
 
     def made(self, model: dict, fill: int = 0) -> tuple | None:
         try:
@@ -199,17 +228,16 @@ class Launch:
     def outputs(self) -> list:
         return [(name, value) for name, value in self.named if name in self.written]
 
-    def run(self, checks: str | None = None, programs: int = 0) -> KernelTrap | None:
-        """The fault in it, at TTIR on the CPU; of its first programs, where a number of them is given."""
+    def run(self, checks: str | None = None, level: str = "ttir", **settings) -> KernelTrap | None:
+        """The fault in it, at a level of the CPU; settings: programs, timing, and what else using() takes."""
         subject = self.subject
-        settings = {
-            "device": "cpu", "level": "ttir", "target": subject.target, "threads": 1, "timeout": _SECONDS,
-            "programs": programs,
-        }  # fmt: skip
-        with unseen(), _settings.using(**settings, **({"check": checks} if checks else {})):
+        text, metadata = (subject.text, subject.metadata) if level == "ttir" else subject.ttgir
+        fixed = {"device": "cpu", "level": level, "target": subject.target, "threads": 1}
+        settings = {"timeout": _SECONDS, **settings, **({"check": checks} if checks else {})}
+        with unseen(), _settings.using(**fixed, **settings):
             kernel = loading.load(
-                subject.text, json.dumps(subject.metadata, default=jsonable), "cpu", name=subject.name,
-                target=subject.target, level="ttir",
+                text, json.dumps(metadata, default=jsonable), "cpu", name=subject.name,
+                target=subject.target, level=level,
             )  # fmt: skip
             named = [(name, wrap(name, value)) for name, value in self.named]
             try:

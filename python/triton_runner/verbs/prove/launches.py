@@ -8,20 +8,22 @@ import re
 
 from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError
-from triton_runner._kernel.compiling.compile import compile
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, shared, sizes
+from triton_runner.verbs.prove.held import Held
 from triton_runner.verbs.prove.results import Reason
-from triton_runner.verbs.prove.subject import of_text
+from triton_runner.verbs.prove.subject import compiled_down, of_text
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
 
 
 class Watching(intercept.Interceptor):
-    """subjects: of the kernels that the program launched; left_out: launches that are not looked at."""
+    """subjects: of the kernels that the program launched; left_out: launches that are not looked at; held:
+    what of --given they go against."""
 
-    def __init__(self, names, most: int, target: str | None):
+    def __init__(self, names, most: int, target: str | None, given: tuple = ()):
         super().__init__(names, None)
+        self.held = Held(given)
         self.subjects: list = []
         self.left_out: list[Reason] = []
         self._most, self._target, self._names = most, target, names
@@ -54,6 +56,8 @@ class Watching(intercept.Interceptor):
         launch.replace(sizes.plain, {"grid": plain_grid} if callable(grid) else {})
 
     def _observe(self, call, go) -> None:
+        if not self._names or call.name in self._names:
+            self.held.look(call.name, dict(call.named))
         go()
         launch, self._launch = self._launch, None
         if launch is None and not self._inside:  # of a compiled kernel itself
@@ -72,13 +76,14 @@ class Watching(intercept.Interceptor):
         types, constants = _signature(call, src, launch["named"])
         key = (call.name, repr(types), repr(constants))
         if key not in self._compiled and len(self.subjects) < self._most:
-            self._compiled[key] = compile(call.function, types, constants, to="ttir", target=self._target)
+            self._compiled[key] = compiled_down(call.function, types, constants, target=self._target)
         compiled = self._compiled.get(key)
         if compiled is None:
             return self._leave_out(f"{call.name}, a later kernel (--launches)")
         subject = of_text(
             compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types
         )
+        subject.take_ttgir(compiled)
         self._relate(subject, launch)
         told = [one.text for one in subject.assumptions if not one.text.endswith(relations.CHECKED)]
         plain = [text if "." in text else re.sub(r"\d+", "#", text) for text in told]

@@ -50,13 +50,16 @@ _QUICK = 0.25  # of the time for a question, for those that only make terms simp
 
 class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
-    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign. read() fills
+    polynomials, by name; unsigned: the arguments whose memory holds integers without a sign; kept: those to
+    whose memory the kernel does not write: what is loaded from one place there is one number. read() fills
     accesses, divisions, loops, whiles, problems and assumes."""
 
-    def __init__(self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=()):
+    def __init__(
+        self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=(), kept=()
+    ):
         self._module, self._function = module, function
         self._arguments, self._solver, self.declared = arguments, solver, declared
-        self._unsigned = unsigned
+        self._unsigned, self._kept = unsigned, kept
         self.accesses: list[Access] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
@@ -169,8 +172,8 @@ class Reader:
 
     def _op(self, op) -> None:
         function = getattr(self, "_" + op.name.replace(".", "_"), None)
-        if op.name in _FOREIGN and any(self._env.get(value, OTHER).kind == "ptr" for value in op.operands):
-            self._problem(f"{op.name} of a pointer is not followed", op)
+        if op.name in _FOREIGN and any(_may_be_an_address(value.type) for value in op.operands):
+            self._problem(f"{op.name} of what may be an address is not followed", op)
         given = [self._env.get(value, OTHER) for value in op.operands]
         if op.does("divides") and op.name != "math.ipowi" and not self._dry:
             self.divisions.append(
@@ -290,13 +293,18 @@ class Reader:
     def _tt_load(self, op, pointer, *_):
         mask = self._optional(op, "mask")
         self._access(op, "loads", pointer, mask, _shape_of(op.operands[0]))
-        return self._loaded(op, pointer.base, mask, self._optional(op, "other"))
+        return self._loaded(op, pointer, mask, self._optional(op, "other"))
 
-    def _loaded(self, op, base, mask, other):
+    def _loaded(self, op, pointer, mask, other):
+        base = pointer.base
         data = Data(f"loaded from {base or 'memory'} at {_place(op)}", base)
         result = unknown(op.results[0].type, data, "loaded")
         if result.kind != "int" or op.results[0] not in self._wanted:
             return result if result.kind != "int" else OTHER
+        if base in self._kept and pointer.kind == "ptr":
+            atom = result.term.atom
+            same = Atom("app", f"in {base}", pointer.term, lo=atom.lo, hi=atom.hi, note=data)
+            result = dataclasses.replace(result, term=poly(same))
         if base in self.declared and not self._dry:
             lo, hi = self.declared[base]
             is_on = TRUE if mask is None else mask.term if mask.kind == "bool" else FALSE
@@ -351,7 +359,7 @@ class Reader:
 
     def _tt_descriptor_load(self, op, descriptor, *_):
         self._box(op, "loads", descriptor)
-        return self._loaded(op, descriptor.base, None, None)
+        return self._loaded(op, descriptor, None, None)
 
     def _tt_descriptor_store(self, op, descriptor, *_):
         self._box(op, "stores", descriptor)
@@ -522,6 +530,11 @@ class Reader:
         """Why the result of an op is any value: the data that it is made of, or the op."""
         data = values.data_in(self._env.get(value, OTHER) for value in op.operands)
         return data or f"{op.name} at {_place(op)}"
+
+
+def _may_be_an_address(type_) -> bool:
+    element = type_.element if type_.kind == "tensor" else type_
+    return element.kind == "pointer" or (element.kind == "integer" and element.width == 64)
 
 
 def _shape_of(value) -> tuple:

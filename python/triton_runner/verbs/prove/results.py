@@ -19,6 +19,7 @@ PROPERTIES = {
     "division": "no division by zero",
     "ends": "counted loops end",
     "buffers": "what is in flight to shared memory is waited for",
+    "refines": "the TTGIR accesses no element that the TTIR does not",
 }
 
 
@@ -84,20 +85,22 @@ class Proof:
 
 @dataclasses.dataclass(frozen=True)
 class Proofs:
-    """All kernels. status: the program's; left_out: launches that were not looked at, and why."""
+    """All kernels. status: the program's; left_out: launches that were not looked at, and why; broken: the
+    words of --given that a launch of the program goes against."""
 
     schema: str
     proofs: list[Proof]
     left_out: list[Reason]
     status: int
+    broken: list[Reason] = dataclasses.field(default_factory=list)
 
     @property
     def exit_status(self) -> int:
-        """1 something is refuted, or the program failed; 3 assumptions contradict each other; 4 something is
-        unknown; 125 no kernel; else 0."""
+        """1 something is refuted, or the program failed; 3 assumptions contradict each other, or a launch; 4
+        something is unknown; 125 no kernel; else 0."""
         if self.status or any(REFUTED in proof.verdicts for proof in self.proofs):
             return 1
-        if any(proof.contradictory for proof in self.proofs):
+        if self.broken or any(proof.contradictory for proof in self.proofs):
             return 3
         if any(UNKNOWN in proof.verdicts for proof in self.proofs):
             return 4

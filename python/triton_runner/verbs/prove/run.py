@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
-from triton_runner._kernel.compiling.compile import compile
 from triton_runner._worker import job
-from triton_runner.verbs.prove import relations, shared
+from triton_runner.verbs.prove import refine, relations, shared
 from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.limit import now
@@ -24,7 +23,7 @@ from triton_runner.verbs.prove.results import (
     Proof,
 )
 from triton_runner.verbs.prove.solver import Encoder, Solver
-from triton_runner.verbs.prove.subject import Subject, of_text
+from triton_runner.verbs.prove.subject import Subject, compiled_down, of_text
 from triton_runner.verbs.prove.terms import TRUE
 
 
@@ -52,7 +51,7 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
     alike have one shape: that is an assumption of the answer, and what refutes it has such shapes. A kernel
     that has taken long is not looked at again."""
     began = now()
-    of_ttir = [name for name in names if name != shared.PROPERTY]
+    of_ttir = [name for name in names if name not in (shared.PROPERTY, refine.PROPERTY)]
     found = [
         _Found(subject, solver, reader, [], one)
         for one in _findings(subject, solver, reader, of_ttir, seconds, say)
@@ -71,7 +70,21 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
     if shared.PROPERTY in names:
         refuter = Refuter(subject, solver, seconds, reader.accesses)
         answers.append(_of_shared_memory(subject, refuter, reader))
+    if refine.PROPERTY in names:
+        answers.append(_of_refinement(subject, seconds))
     return answers
+
+
+def _of_refinement(subject: Subject, seconds: float) -> Answer:
+    if subject.ttgir is None:
+        return Answer(refine.PROPERTY, NOTHING, 0, [])
+    began = now()
+    solver, reader = read(subject, seconds)
+    upper, lower = refine.read(subject, solver, reader)
+    checker = refine.Refining(upper, lower, solver, subject.tensors, seconds)
+    (finding,) = checker.findings([refine.PROPERTY])
+    finding.seconds = round(now() - began, 3)
+    return _Found(subject, solver, reader, [], finding).answer(seconds)
 
 
 def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Answer:
@@ -79,7 +92,7 @@ def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Ans
         return subject.buffers
     if subject.ttgir is None:
         return Answer(shared.PROPERTY, NOTHING, 0, [])
-    return shared.of_kernel(*subject.ttgir, subject, refuter, reader.loops)
+    return shared.of_kernel(subject, refuter, reader.loops)
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
@@ -134,36 +147,37 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 
     if not clash(left):
         return []
+    every = left or [("the sizes of its tensors", "the model of tensors", TRUE)]
     for one in list(left):
         fewer = [other for other in left if other is not one]
         if clash(fewer):
             left = fewer
-    return [Assumed(text, place) for text, place, _ in left]
+    # None of them is left where what is declared of memory contradicts what is loaded.
+    return [Assumed(text, place) for text, place, _ in left or every]
 
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
-    try:
-        compiled = compile(path, to="ttgir", **how)
-    except DiagnosticError:  # the TTIR is there, or says why not
-        compiled = compile(path, to="ttir", **how)
+    compiled = compiled_down(path, **how)
     text, types = compiled.asm["ttir"], how["signature"] or ""
     if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
         words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
         types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
     subject = of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
-    if "ttgir" in compiled.asm:
-        subject.ttgir = compiled.asm["ttgir"], compiled.metadata
+    subject.take_ttgir(compiled)
     return subject
 
 
-def of_case(path: str) -> Subject:
-    """The kernel of a case, and how its sizes belong together in its launch."""
+def of_case(path: str) -> tuple[Subject, dict]:
+    """The kernel of a case, and how its sizes belong together in its launch; and the launch's values."""
     case = open_case(path)
     launch = case.subject
     if "ttir" not in launch.texts:
         raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
     subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
     subject.buffers = shared.of_launch(launch)
-    relations.of_values(subject, dict(launch.arguments.named), launch.grid, f"the launch in {path}")
-    return subject
+    if "ttgir" in launch.texts:
+        subject.ttgir = launch.texts["ttgir"], launch.metadata
+    named = dict(launch.arguments.named)
+    relations.of_values(subject, named, launch.grid, f"the launch in {path}")
+    return subject, named

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
-from triton_runner import _settings
-from triton_runner._artifact import loading
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap, with_source
-from triton_runner._base.metadata import jsonable
 from triton_runner._core import ir
-from triton_runner._launch.launchers import unseen
-from triton_runner._memory.arrays import wrap
 from triton_runner.verbs.prove.buffers import Buffers, Clash
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.results import (
@@ -76,7 +70,7 @@ def of_launch(relaunch: Relaunch) -> Answer | None:
         return _unread(error)
 
 
-def of_kernel(text: str, metadata: dict, subject, refuter, loops: list) -> Answer:
+def of_kernel(subject, refuter, loops: list) -> Answer:
     """The answer for a kernel without a launch. loops: of its TTIR; each has some turns in the launch that is
     run."""
 
@@ -86,27 +80,13 @@ def of_kernel(text: str, metadata: dict, subject, refuter, loops: list) -> Answe
         if made is None:
             return None
         launch = made[0]
-        trap = run_at_ttgir(text, metadata, subject, launch, settings)
+        trap = launch.run(settings["check"], "ttgir", timing=settings["timing"], programs=_MOST_PROGRAMS)
         return _example(trap, launch.shown, launch.grid)
 
     try:
-        return answer(text, subject.name, reproduce)
+        return answer(subject.ttgir[0], subject.name, reproduce)
     except DiagnosticError as error:
         return _unread(error)
-
-
-def run_at_ttgir(text: str, metadata: dict, subject, launch, settings: dict) -> KernelTrap | None:
-    fixed = {"device": "cpu", "level": "ttgir", "target": subject.target, "threads": 1}
-    with unseen(), _settings.using(**fixed, **settings, programs=_MOST_PROGRAMS):
-        kernel = loading.load(
-            text, json.dumps(metadata, default=jsonable), "cpu", name=subject.name, target=subject.target,
-            level="ttgir",
-        )  # fmt: skip
-        try:
-            kernel.launch(launch.grid, [(name, wrap(name, value)) for name, value in launch.named])
-        except KernelTrap as trap:
-            return trap
-    return None
 
 
 def _example(trap: KernelTrap | None, shown: dict, grid) -> CounterExample | None:

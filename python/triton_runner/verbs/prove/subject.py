@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner._base.errors import fail
+from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._core import ir
+from triton_runner._kernel.compiling.compile import compile
 from triton_runner.verbs.prove.assumptions import MEMORY, Assumption, Given, Names, Tensor, of_grid
 from triton_runner.verbs.prove.facts import programs
 from triton_runner.verbs.prove.terms import (
@@ -49,7 +50,7 @@ class Subject:
     alike: list = dataclasses.field(
         default_factory=list
     )  # what is assumed where nothing is proved without it
-    ttgir: tuple | None = None  # (text, metadata) of a kernel without a launch
+    ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
     _bounds: list = dataclasses.field(default_factory=list)
 
@@ -157,6 +158,18 @@ class Subject:
         if self.grid is None or any(extent.const is None for extent in self.grid):
             found.append(("the grid is not empty", "the model of launches"))
         return [Assumption(text, place, both()) for text, place in found]
+
+    def take_ttgir(self, compiled) -> None:
+        if "ttgir" in compiled.asm:
+            self.ttgir = compiled.asm["ttgir"], compiled.metadata
+
+
+def compiled_down(*words, **how):
+    """A kernel as far as TTGIR; as far as TTIR, where the compiler does not get there."""
+    try:
+        return compile(*words, to="ttgir", **how)
+    except DiagnosticError:  # the TTIR is there, or says why not
+        return compile(*words, to="ttir", **how)
 
 
 def _solved(cond) -> tuple | None:

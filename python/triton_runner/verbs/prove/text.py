@@ -19,6 +19,8 @@ _MOST_REASONS = 4
 
 def text_of(result: Proofs) -> str:
     lines = [line for proof in result.proofs for line in _proof(proof)]
+    for reason in result.broken:
+        lines.append(f"not as assumed: {reason.text}")
     for reason in result.left_out:
         lines.append(f"not looked at: {reason.text}{_at(reason)}")
     if not result.proofs:

@@ -276,7 +276,8 @@ class Computing:
     def _index_cast(self, op, bits, a):
         return self._exact(a.term, bits)
 
-    _index_castui = _index_cast
+    def _index_castui(self, op, bits, a):
+        return self._exact(self._extui(op, bits, a), bits)
 
     def _trunci(self, op, bits, a):
         if bits == 1:

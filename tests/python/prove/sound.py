@@ -1,0 +1,133 @@
+"""Looks for launches in which what `prove` proved is not so: of the kernels of proved_table.py and
+varied_table.py, and of those that public libraries' operators launch.
+
+    python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--write]
+
+The launches that build/sound.jsonl has of a kernel count, so that a run goes on where an earlier one ended.
+--seconds bounds the launches of a kernel. --write counts that file in results/prove.json.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "libraries"), str(ROOT / "tests")]
+KEPT = ROOT / "build" / "sound.jsonl"
+GIVEN = "numel < 2**30"  # of what libraries launch, as in the table of shares
+
+
+def kept() -> dict:
+    rows = map(json.loads, KEPT.read_text().splitlines()) if KEPT.exists() else ()
+    return {row["key"]: row for row in rows}
+
+
+def look(group: str, subject, launches: int, seconds: float, known: dict) -> None:
+    """Draws launches of a subject, as far as it does not have so many, and keeps how many there were."""
+    import drawn
+
+    words = [subject.text, *sorted(one.text for one in subject.assumptions)]
+    key = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    row = known.setdefault(
+        key, {"key": key, "group": group, "kernel": subject.name, "asked": 0, "launches": 0, "late": 0,
+              "large": 0, "wrong": []}
+    )  # fmt: skip
+    if row["asked"] >= launches:
+        return
+    seed = f"{key} {row['asked']}"
+    if row["asked"] and subject.where_alike() is None:  # it was proved in the run before
+        parts = [drawn.Drawing(subject, row["proved"], seed)]
+    else:
+        parts = drawn.drawings(subject, 5, seed)
+    for drawing in parts:
+        counts = drawing.count((launches - row["asked"]) // len(parts), seconds / len(parts))
+        for name in ("launches", "late", "large", "wrong"):
+            row[name] += getattr(counts, name)
+    row |= {"asked": launches, "proved": sorted({one for part in parts for one in part.proved})}
+    with KEPT.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(f"{group}, {subject.name}: {row['launches']} launches, {len(row['wrong'])} wrong", flush=True)
+    for text in row["wrong"][:3]:
+        print(f"  {text}", flush=True)
+
+
+def of_tables(launches: int, seconds: float) -> None:
+    import subjects
+
+    known = kept()
+    for name in subjects.KERNELS:
+        look("tables", subjects.subject(name), launches, seconds, known)
+
+
+def of_library(name: str, launches: int, seconds: float) -> None:
+    """Inside of a program that `triton-runner run` runs: the kernels of a library's cases."""
+    import cases
+    from triton_runner.verbs.prove.launches import Watching
+
+    watching = Watching((), 2000, None)
+    with watching.looking():
+        cases.main(name, "cuda", "")
+    known = kept()
+    for subject in watching.subjects:
+        subject.assume((GIVEN,), None)
+        subject.simplify()
+        look(name, subject, launches, seconds, known)
+
+
+def write() -> None:
+    from suite import results
+
+    rows = [*kept().values()]
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    table = []
+    for group in groups:
+        own = [row for row in rows if row["group"] == group and row["proved"]]
+        sums = [sum(row[name] for row in own) for name in ("launches", "large", "late")]
+        least = min((row["launches"] for row in own), default=0)
+        wrong = sum(len(row["wrong"]) for row in own)
+        table.append([group, len(own), *sums, least, wrong])
+    said = (
+        f"{sum(row[2] for row in table):,} launches of {sum(row[1] for row in table)} kernels, "
+        f"{sum(row[3] for row in table):,} of them with more than 2^30 elements: "
+        f"{sum(row[6] for row in table)} go against a proof"
+    )
+    columns = ["of", "kernels", "launches", "large", "stopped by their time", "fewest of a kernel", "wrong"]
+    what = "random launches of kernels of which `prove` proved something"
+    command = "python tests/python/prove/sound.py " + " ".join(one for one in groups if one != "tables")
+    results.record("prove", "sound", what, command.strip(), {"result": said},
+                   table={"columns": columns, "rows": table})  # fmt: skip
+    print(said)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("libraries", nargs="*")
+    parser.add_argument("--launches", type=int, default=90)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    KEPT.parent.mkdir(exist_ok=True)
+    if options.inside:
+        return of_library(options.inside, options.launches, options.seconds)
+    if not options.libraries:
+        of_tables(options.launches, options.seconds)
+    for name in options.libraries:
+        import run as libraries
+
+        command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda"]
+        command += [__file__, "--inside", name, "--launches", str(options.launches)]
+        command += ["--seconds", str(options.seconds)]
+        subprocess.run(command, env={**os.environ, **libraries.environment(name)})
+    if options.write:
+        write()
+    return None
+
+
+if __name__ == "__main__":
+    main()
