@@ -22,6 +22,7 @@ from triton_runner._memory.arguments import unpacked
 from triton_runner._pipeline import workers
 from triton_runner._pipeline.failures import RUNNING, Failure
 from triton_runner._settings import devices
+from triton_runner._worker.child import FIRST_LAUNCH
 from triton_runner.verbs.bisect.results import KernelLaunch
 from triton_runner.verbs.bisect.trial import Trial
 
@@ -34,9 +35,7 @@ _KEPT = 2
 # Inductor takes two seconds to load; it is changed for --pretend-cuda before that.
 _INDUCTOR = ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codegen.triton")
 _PRELOADED = (
-    "numpy", "torch", "triton_runner", "triton_runner._pretend",
-    # Half a second of a first launch: Triton hashes its own library, and an argument imports Gluon.
-    "triton.runtime.cache:triton_key", "triton.compiler.compiler:triton_key", "triton.experimental.gluon",
+    "numpy", "torch", "triton_runner", "triton_runner._pretend", *FIRST_LAUNCH,
 )  # fmt: skip
 
 
