@@ -24,6 +24,8 @@ _MOVES = {
     "select", "split", "split_with_sizes", "unbind", "narrow", "as_strided", "clone", "copy_",
     "_to_copy", "to", "contiguous", "lift_fresh", "lift", "cat", "stack", "fill_", "zero_", "unfold",
     "diagonal", "randn", "rand", "normal_", "uniform_", "randint", "randperm", "resize_",
+    "linspace", "logspace", "eye", "rand_like", "randn_like", "randint_like", "random_", "tril_indices",
+    "triu_indices",
     "_local_scalar_dense", "repeat", "flatten", "chunk", "chunk_cat", "constant_pad_nd",
     "index_select", "gather",
 }  # fmt: skip
@@ -178,7 +180,7 @@ class Reference:
     def expected(self, name: str, seed: int) -> tuple[dict, list]:
         """Returns what the reference gives: as the task computes it, and in f64."""
         parts: list = []
-        text: dict = {"say": "expected"}
+        text: dict = {"say": "expected", "is_script": self._task.is_script}
         for exact in (False, True):
             given, named = copy.deepcopy(self._inputs[name])
             if exact:
