@@ -148,8 +148,11 @@ def main() -> None:
         rows = run.judge_all(str(folder / "manifest"), str(folder / "out"), asked.jobs, judging, say)
         processes.load()
         beside = []
-        for (task, text), row in zip(answers, rows, strict=True):
-            truth = plain((folder / _FOLDER / task).read_text(), text, asked.seconds)
+        for number, ((task, text), row) in enumerate(zip(answers, rows, strict=True)):
+            kept = folder / f"plain{number}.json"
+            if not kept.is_file():  # beside the rows, which are not made again either
+                kept.write_text(json.dumps(plain((folder / _FOLDER / task).read_text(), text, asked.seconds)))
+            truth = json.loads(kept.read_text())
             beside.append((task, truth["say"], row))
             print(task, truth["say"], row.verdict, row.why[:150], truth["why"][:80], sep=" | ", flush=True)
     record(asked, beside)

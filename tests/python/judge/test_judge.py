@@ -17,6 +17,7 @@ import answers_adversary
 import answers_cheating
 import answers_planted
 import answers_right
+import answers_unusual
 
 # One answer of each kind of cheating, and their verdicts.
 CHEATING = {
@@ -45,6 +46,8 @@ MORE = {
     "in two parts that are copied": "idle", "digits by the choice of tensors": "not_judged",
     "digits by offsets": "not_judged",
 }  # fmt: skip
+# Of a second adversary.
+SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 LATE = "a thread that finishes late"
 PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
 RIGHT = (
@@ -54,16 +57,27 @@ RIGHT = (
 )  # fmt: skip
 MORE_RIGHT = (
     "gelu 128 4", "quantised 128", "total of integers 512", "sort", "flip", "clamp of what is inside",
-    "experts by mask",
+    "experts by mask", *(name for name, _, _ in answers_unusual.RIGHT),
 )  # fmt: skip
 # Its value is right but its rounding; and right but for numbers that the task does not draw.
 COARSE, PADDED = "matmul_half: sums in f16", "argmax: wrong neutral element"
-MODULES = (answers_cheating, answers_adversary, answers_planted, answers_right)
+MODULES = (answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual)
+ADDRESSES = b"""import torch, triton, triton.language as tl
+
+@triton.jit
+def double(x, out):
+    tl.store(out, tl.load(x) * 2)
+
+def reference(x):
+    double[(1,)](x.data_ptr(), x.data_ptr())
+    return x
+"""
 # Files that hold no answer, their messages and lines.
 NONE = {
     "syntax.py": (b"import torch\nx = (\n", "SyntaxError: '(' was never closed", 2),
     "bytes.py": (b"\xff\xfe", "it is no text in UTF-8", None),
     "names.py": (b"x = 1\n", "NameError: the answer defines no reference()", None),
+    "address.py": (ADDRESSES, "CompilationError: Unsupported ptr type", 5),
 }
 
 
@@ -111,7 +125,7 @@ def wrong(tmp_path_factory):
         (folder / name).write_bytes(data)
     other_forms(folder)
     names = [*CHEATING, *ADVERSARY, *PLANTED, COARSE, LATE]
-    more = [*(f"softmax.py {name}" for name in NONE), "add.py wrong.py", BACKEND_WRONG]
+    more = [*(f"softmax.py {name}" for name in NONE), "add.py wrong.py", "add.py copying.py", BACKEND_WRONG]
     return rows_of(folder, names, more, "--seconds", "8", "--no-generated")
 
 
@@ -135,8 +149,8 @@ def test_what_an_adversary_had_verified_is_not(wrong):
 
 @pytest.mark.share
 def test_more_answers_that_cheat(tmp_path):
-    rows = rows_of(tmp_path, MORE, (), "--seconds", "8", "--no-generated")
-    assert verdicts(rows, MORE) == MORE
+    rows = rows_of(tmp_path, {**MORE, **SECOND}, (), "--seconds", "8", "--no-generated")
+    assert verdicts(rows, MORE) == MORE and verdicts(rows, SECOND) == SECOND
 
 
 def test_right_answers_are_verified(right):
@@ -222,6 +236,7 @@ def test_add():
     results = {{}}
     results["test_case_1"] = add_wrapper(x, y)
     results["test_case_2"] = add_wrapper(x[:50], y[:50])
+    results["test_case_3"] = add_wrapper(torch.linspace(0, 1, 100, device="cuda") * 2, y)
     return results
 
 
@@ -243,7 +258,8 @@ def other_forms(folder) -> None:
 
 
 def test_other_forms_of_tasks(wrong, right):
-    assert (wrong["add.py wrong.py"]["verdict"], wrong[BACKEND_WRONG]["verdict"]) == ("wrong", "error")
+    forms = ("add.py wrong.py", "add.py copying.py", BACKEND_WRONG)
+    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "error"]
     for line in ("add.py answer.py", "add.txt impl.py"):
         assert right[1][line]["verdict"] == "verified", right[1][line]
 
