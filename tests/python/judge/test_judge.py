@@ -72,6 +72,7 @@ def reference(x):
     double[(1,)](x.data_ptr(), x.data_ptr())
     return x
 """
+FORGETS = "keeps.py forgets.py"  # a module that does not update what it keeps
 # Files that hold no answer, their messages and lines.
 NONE = {
     "syntax.py": (b"import torch\nx = (\n", "SyntaxError: '(' was never closed", 2),
@@ -124,8 +125,17 @@ def wrong(tmp_path_factory):
     for name, (data, *_) in NONE.items():
         (folder / name).write_bytes(data)
     other_forms(folder)
+    task, text = answer_of("batch norm 2")
+    (folder / "keeps.py").write_text(answers_right.TASKS[task])
+    (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
     names = [*CHEATING, *ADVERSARY, *PLANTED, COARSE, LATE]
-    more = [*(f"softmax.py {name}" for name in NONE), "add.py wrong.py", "add.py copying.py", BACKEND_WRONG]
+    more = [
+        *(f"softmax.py {name}" for name in NONE),
+        "add.py wrong.py",
+        "add.py copying.py",
+        BACKEND_WRONG,
+        FORGETS,
+    ]
     return rows_of(folder, names, more, "--seconds", "8", "--no-generated")
 
 
@@ -197,15 +207,12 @@ def test_a_manifest_goes_on_where_it_was(right):
 
 def test_statuses_and_what_stands_in_the_way(tmp_path):
     (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
-    (tmp_path / "right.py").write_text(answer_of("softmax 128 4")[1])
     (tmp_path / "wrong.py").write_text(answer_of("of another shape")[1])
     (tmp_path / "none.py").write_text("x = 1\n")
     done = warm.cli("judge", "--json", "--no-generated", "--seed", "3", "task.py", "wrong.py", cwd=tmp_path)
     row = json.loads(done.stdout)
     assert (done.returncode, row["verdict"], row["version"], row["seed"]) == (1, "wrong", 1, 3)
-    done = warm.cli("judge", "--no-generated", "--sandbox", "require", "task.py", "right.py", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.startswith("verdict: verified\n"), done.stdout
-    done = warm.cli("judge", "none.py", "right.py", cwd=tmp_path)
+    done = warm.cli("judge", "none.py", "wrong.py", cwd=tmp_path)
     assert done.returncode == 2 and "none.py is not a task" in done.stderr
 
 
@@ -298,8 +305,9 @@ def reference(x):
 def test_a_task_that_is_too_large_is_scaled(tmp_path):
     (tmp_path / "task.py").write_text(LARGE)
     (tmp_path / "answer.py").write_text(DOUBLE)
-    done = warm.cli("judge", "--no-generated", "--inputs", "4", "task.py", "answer.py", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)"), done.stdout
+    options = ("--no-generated", "--inputs", "4", "--sandbox", "require")
+    done = warm.cli("judge", *options, "task.py", "answer.py", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)\n"), done.stdout
     assert "rows is 2048 instead of 65536" in done.stdout
 
 
@@ -337,12 +345,9 @@ def test_the_estimated_time_beside_the_references(tmp_path):
         assert speed[who]["launches"] == 1 and not speed[who]["why"]
 
 
-def test_what_a_module_keeps_for_the_next_call(tmp_path):
-    task, text = answer_of("batch norm 2")  # which is verified as it is
-    (tmp_path / "task.py").write_text(answers_right.TASKS[task])
-    (tmp_path / "answer.py").write_text(text.replace("momentum * a)", "momentum)"))
-    done = warm.cli("judge", "--json", "--no-generated", "task.py", "answer.py", cwd=tmp_path)
-    row = json.loads(done.stdout)
+def test_what_a_module_keeps_for_the_next_call(wrong, right):
+    assert right[1]["batch norm 2"]["verdict"] == "verified"
+    row = wrong[FORGETS]
     assert row["verdict"] == "wrong" and "state['norm.running_mean']" in row["why"], row["why"]
 
 
