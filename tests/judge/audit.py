@@ -5,8 +5,8 @@
 
 Each answer is also run as the benchmark runs it, without a check, in a sandbox, and its results are compared
 with those of the benchmark's own code: recall is the part of the answers with other results that is not
-`verified`, and an alarm is a verdict `wrong` or `unsafe` on one with the same results, to be looked at by
-hand: reading beside an array changes no result, and is a fault all the same. Tasks are taken by size of their
+`verified`, and an alarm is a verdict other than that on one with the same results, to be looked at by hand:
+reading beside an array changes no result, and is a fault all the same. Tasks are taken by size of their
 text, the smallest first. Nothing of the benchmark is kept here.
 """
 
@@ -31,7 +31,7 @@ from suite import results
 
 _FOLDER, _INDEX, _ANSWERS = "data/TritonBench_G_v1", "data/TritonBench_G_v1.json", "LLM_generated"
 _BLOCK = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
-_WRONG, _ALARMS = ("wrong", "unsafe", "cached", "tampered", "idle", "no_kernel", "error"), ("wrong", "unsafe")
+_FINE = ("verified", "not_judged")
 _NEAR = 1e-3  # as the benchmark prints numbers
 
 
@@ -164,12 +164,12 @@ def record(asked, beside: list) -> None:
     for _, truth, row in beside:
         table[truth][row.verdict] += 1
     faulty = [row for _, truth, row in beside if truth in ("differs", "fails", "no end")]
-    caught = sum(row.verdict in _WRONG or row.verdict == "too_slow" for row in faulty)
+    caught = sum(row.verdict not in _FINE for row in faulty)
     missed = [
         task for task, truth, row in beside if truth in ("differs", "fails") and row.verdict == "verified"
     ]
     alarms = [f"{task}: {row.verdict}" for task, truth, row in beside
-              if truth == "same" and row.verdict in _ALARMS]  # fmt: skip
+              if truth == "same" and row.verdict not in _FINE]  # fmt: skip
     figures = {"answers": len(beside), "faulty": len(faulty), "caught": caught, "missed": len(missed),
                "alarms where results are the same": len(alarms)}  # fmt: skip
     data = {"verdicts": {truth: dict(verdicts) for truth, verdicts in sorted(table.items())},
