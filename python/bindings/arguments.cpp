@@ -2,6 +2,7 @@
 // storage.
 #include "arguments.h"
 
+#include "apart.h"
 #include "pointers.h"
 
 #include <nanobind/ndarray.h>
@@ -64,7 +65,7 @@ class Binder {
         check_elements_(false) {}
 
   void check_elements() { check_elements_ = true; }
-  void keep_to_views() { views_ = true; }
+  void keep_to_views(Views views) { views_ = views; }
 
   // Numbers as Triton's own launcher converts them.
   void convert_as(Conversion conversion) { conversion_ = conversion; }
@@ -81,7 +82,10 @@ class Binder {
   }
 
   bool complete() const { return next_ == params_.size(); }
-  BoundArguments take() { return std::move(out_); }
+  BoundArguments take() {
+    if (views_ == Views::kApart) move_apart(out_, owners_);
+    return std::move(out_);
+  }
 
  private:
   void push(const Param& param, const NamedValue& given) {
@@ -180,8 +184,13 @@ class Binder {
 
   void remember(Pointer& pointer, const std::string& name, nb::handle value) {
     if (!pointer.memory) return;
-    if (views_ && add_view(*pointer.memory, name, value)) return;
-    out_.memory.push_back(std::move(*pointer.memory));
+    if (views_ != Views::kNo && add_view(*pointer.memory, name, value)) return;
+    hold(std::move(*pointer.memory));
+  }
+
+  void hold(Allocation memory) {
+    out_.memory.push_back(std::move(memory));
+    owners_.push_back(next_);
   }
 
   // Adds the pieces of a storage that a view has elements in. False: it is all of the storage, or nobody knows.
@@ -194,7 +203,7 @@ class Binder {
       Allocation piece{address, bytes, argument(name) + " (" + nb::cast<std::string>(view[0]) + ")",
                        whole.writable};
       piece.storage = whole.address, piece.storage_bytes = whole.bytes;
-      out_.memory.push_back(std::move(piece));
+      hold(std::move(piece));
     }
     return true;
   }
@@ -210,7 +219,7 @@ class Binder {
     if (PyLong_Check(v.ptr())) return address(given, param);
     if (kind_of(v) == Kind::kTmaDescriptor) {
       uint64_t at = address_of(v.attr("tma_desc_cpu_ptr")());
-      out_.memory.push_back(Allocation{at, 128, argument(given.name) + " (TMA descriptor)", false});
+      hold(Allocation{at, 128, argument(given.name) + " (TMA descriptor)", false});
       return at;
     }
     Pointer pointer = tensor(given.name, v);
@@ -418,10 +427,11 @@ class Binder {
   std::string_view device_;
   bool expands_descriptors_;
   bool check_elements_;
-  bool views_ = false;
+  Views views_ = Views::kNo;
   Conversion conversion_ = Conversion::kStrict;
   size_t next_ = 0;
   BoundArguments out_;
+  std::vector<size_t> owners_;  // of each of out_.memory, the argument
 };
 
 [[noreturn]] void wrong_count(const exec::Kernel& kernel, const std::vector<NamedValue>& values) {
@@ -437,15 +447,20 @@ class Binder {
 }  // namespace
 
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                           std::string_view device, Conversion conversion, bool check_elements, bool views) {
+                           std::string_view device, Conversion conversion, bool check_elements, Views views) {
   Binder binder(kernel, device);
   binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
-  if (views) binder.keep_to_views();
+  binder.keep_to_views(views);
   for (const NamedValue& value : values)
     if (!binder.add(value)) wrong_count(kernel, values);
   if (!binder.complete()) wrong_count(kernel, values);
   return binder.take();
+}
+
+Views views_of(uint32_t checks) {
+  if (!(checks & exec::kCheckView)) return Views::kNo;
+  return checks & (exec::kCheckRace | exec::kCheckUninitialized) ? Views::kPieces : Views::kApart;
 }
 
 void set_pretend_cuda(bool on) { pretend_cuda = on; }

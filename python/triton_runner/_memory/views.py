@@ -2,7 +2,8 @@
 what lies beside them in the storage is memory of the program's, and not of the argument.
 
 A view's elements are those that its shape and strides reach, with repeated ones (expand), in any order
-(transpose), overlapping (as_strided) or backwards. The core asks for them (python/bindings/arguments.cpp)."""
+(transpose), overlapping (as_strided) or backwards. The core asks for them (python/bindings/arguments.cpp),
+and gives views of one storage an address each (apart.cpp)."""
 
 from __future__ import annotations
 

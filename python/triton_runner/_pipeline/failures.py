@@ -114,6 +114,12 @@ def failure_of(error: BaseException) -> Failure | None:
     return None
 
 
+def reason_of(error: BaseException) -> str:
+    """The reason that an exception tells; Triton's own texts begin with the source of the kernel."""
+    failure = failure_of(error)
+    return failure.message if failure is not None else str(error)
+
+
 def _is_of_front_end(error: BaseException) -> bool:
     """Returns whether an exception comes out of the front end, which makes the IR."""
     from triton.compiler.compiler import ASTSource

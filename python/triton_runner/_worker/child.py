@@ -28,6 +28,11 @@ import types
 
 PACKAGE = "triton_runner_worker"
 OUTPUT_LIMIT = 64 << 20  # bytes of stdout and stderr that are handed on: the last
+# Names for preload(), which take half a second of a first launch: Triton hashes its own library, and an
+# argument imports Gluon.
+FIRST_LAUNCH = (
+    "triton.runtime.cache:triton_key", "triton.compiler.compiler:triton_key", "triton.experimental.gluon",
+)  # fmt: skip
 
 
 def pack(message):
@@ -297,16 +302,15 @@ def serve(descriptor, folder, module):
         if not data:
             return
         for request in receiver.feed(data):
-            _preload(request)
+            if names := [name for name in request.get("preload", ()) if name not in sys.modules]:
+                sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+                preload(names)
             caller.sendall(pack(serve_one(request, caller)))
 
 
-def _preload(request):
-    """Imports the modules that a request names, and calls its "module:function" (which remembers its result),
-    once: the processes forked from here have it."""
-    names = [name for name in request.get("preload", ()) if name not in sys.modules]
-    if names:
-        sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+def preload(names):
+    """Imports modules, and calls each "module:function" (which remembers its result), once: the processes
+    forked from here have it."""
     for name in names:
         module, _, function = name.partition(":")
         try:

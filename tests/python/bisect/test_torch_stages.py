@@ -1,5 +1,6 @@
 """triton-runner bisect --torch: faults that are planted into each part of torch.compile are found, with the
-user's line, the node and the kernel; right programs are right."""
+user's line, the node and the kernel; right programs are right. A search takes 4 to 30 runs: what every change
+runs has one of a lowering, one of a program that fails in a lowering, and those that end at once."""
 
 import json
 import pathlib
@@ -39,11 +40,11 @@ def test_a_right_program(tmp_path):
 
 
 def test_a_wrong_lowering(tmp_path):
-    text = faults.layer(faults.LOWERING)
+    text = faults.layer(faults.LOWERING, grad=False)
     status, said = judge(tmp_path, text)
     one = of_release(said)
     assert (status, said["verdict"], one["cause"]["kind"]) == (1, "inductor", "lowerings")
-    assert (one["cause"]["name"], one["cause"]["number"], one["node"]) == ("relu", 3, "relu")
+    assert (one["cause"]["name"], one["node"]) == ("relu", "relu")
     assert one["line"]["line"] == line_of(text, "b = a.relu()") and one["line"]["code"] == "b = a.relu()"
     assert one["kernel"].startswith("triton_") and one["levels"] == {"source": "wrong", "ttir": "wrong"}
     parting = one["parting"]
@@ -165,6 +166,7 @@ torch.compile(quantised)(torch.randn(16, 64, device="cuda"))
 }  # fmt: skip
 
 
+@pytest.mark.share
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_programs(tmp_path, name):
     status, said = judge(tmp_path, RIGHT[name])
@@ -249,6 +251,7 @@ torch.compile(update)(torch.rand(64, 64, device="cuda"))
     assert one["line"]["line"] == 5 and one["kernel"]
 
 
+@pytest.mark.share
 def test_c_plus_plus(tmp_path):
     """Without a GPU Inductor writes C++: a kernel of it is named as one of Triton is."""
     plant = faults.LOWERING
@@ -279,6 +282,7 @@ def test_the_example_of_the_guide(tmp_path):
     assert answer.exit_code == 1 and said == shown
 
 
+@pytest.mark.share
 def test_numbers_that_inductor_draws_itself(tmp_path):
     text = """
 import torch

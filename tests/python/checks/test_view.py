@@ -89,11 +89,80 @@ def test_beyond_the_storage_it_is_out_of_bounds_as_ever():
     assert caught.value.kind == "out of bounds"
 
 
-def test_other_arguments_of_the_storage_count_as_elements():
-    """A limit, as reference/checks.md says: two views of one storage may be touched by either pointer."""
+@triton.jit
+def copied(x, y, x_step, y_step, n, BLOCK: tl.constexpr):
+    k = tl.arange(0, BLOCK)
+    tl.store(y + k * y_step, tl.load(x + k * x_step, mask=k < n) + 1, mask=k < n)
+
+
+# Two views of one storage: (x, its step), (y, its step), elements.
+SHARED = {
+    "halves": ("[:24]", 1, "[24:48]", 1, 24),
+    "apart": ("[2:10]", 1, "[40:48]", 1, 8),
+    "every other": ("[:32:2]", 2, "[30::2]", 2, 16),
+    "overlapping": ("[:40]", 1, "[8:48]", 1, 40),
+    "a part of the other": ("[8:24]", 1, "", 1, 16),
+    "the same": ("[8:24]", 1, "[8:24]", 1, 16),
+}
+
+
+def shared(name, level, more=0, check="view"):
+    """The storage after a launch that goes so many elements further than the smaller of its two views."""
+    whole = torch.arange(64.0)
+    x_part, x_step, y_part, y_step, n = SHARED[name]
+    x, y = (eval(f"whole{part}", {"whole": whole}) for part in (x_part, y_part))
+    with triton_runner.using(device="cpu", level=level, check=check):
+        copied[(1,)](x, y, x_step, y_step, n + more, BLOCK=64)
+    return whole
+
+
+@pytest.mark.parametrize(
+    "name, level", [*((name, "ttir") for name in SHARED), ("halves", "ttgir"), ("overlapping", "ptx")]
+)
+def test_views_of_one_storage(name, level):
+    """Each pointer may touch the elements of its own view, and all see what is written."""
+    assert torch.equal(shared(name, level), shared(name, level, check=""))
+    if name != "the same":
+        assert shared(name, level, 1, check="").shape == (64,)
+    with pytest.raises(triton_runner.KernelTrap) as caught:
+        shared(name, level, 1)
+    assert (
+        caught.value.kind == "outside of a view" and "in the storage of argument 'x'" in caught.value.nearest
+    )
+
+
+def test_what_a_trap_leaves_is_put_back():
     whole = torch.zeros(64)
     with triton_runner.using(device="cpu", check="view"):
-        rows[(1,)](whole[:32], whole[32:], 0, 1, 16, BLOCK=16)
+        with pytest.raises(triton_runner.KernelTrap):
+            two_stores[(1,)](whole[:16], whole[16:32], BLOCK=16)
+    assert whole[:16].sum() == 16 and whole[16:].sum() == 0
+
+
+@triton.jit
+def two_stores(x, y, BLOCK: tl.constexpr):
+    k = tl.arange(0, BLOCK)
+    tl.store(x + k, tl.full((BLOCK,), 1.0, tl.float32))
+    tl.store(y + k + 1, tl.full((BLOCK,), 2.0, tl.float32))
+
+
+def test_beside_a_check_of_races_the_addresses_are_those_of_the_storage():
+    """A limit, as reference/views.md says: both pointers may touch the elements of both."""
+    with pytest.raises(triton_runner.KernelTrap, match="argument 'y'"):  # of the load of x nothing is said
+        shared("halves", "ttir", 1, check="view,race")
+    whole = torch.zeros(64)
+    with pytest.raises(triton_runner.KernelTrap, match="data race"):
+        with triton_runner.using(device="cpu", check="view,race"):
+            racing[(2,)](whole[:40], whole[24:])
+
+
+@triton.jit
+def racing(x, y):
+    program = tl.program_id(0)
+    if program == 0:
+        tl.store(x + 30, 1.0)
+    else:
+        tl.store(y + 6, 2.0)
 
 
 def test_arrays_of_numpy():
@@ -135,6 +204,28 @@ x, out = torch.zeros(4, 32, device="cuda")[:, :20], torch.zeros(4, device="cuda"
 sums[(4,)](x, out, 32, 32, B=32)
 assert torch.equal(out, x.sum(1))
 """
+
+
+HALVES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copied(x, y, n, B: tl.constexpr):
+    k = tl.arange(0, B)
+    tl.store(y + k, tl.load(x + k, mask=k < n), mask=k < 32)
+
+whole = torch.zeros(64, device="cuda")
+copied[(1,)](whole[:32], whole[32:], 33, B=64)
+"""
+
+
+def test_verify_tells_whose_pointer_it_is(tmp_path):
+    (tmp_path / "halves.py").write_text(HALVES)
+    words = ("verify", "--pretend-cuda", "--check", "oob,race,view", "halves.py")
+    done = warm.cli(*words, cwd=tmp_path)
+    assert "warning, view at ttir" in done.stdout and "in the storage of argument 'x'" in done.stdout, (
+        done.stdout
+    )
 
 
 def test_verify_warns_and_strict_makes_it_a_fault(tmp_path):

@@ -1,5 +1,6 @@
 """triton-runner judge: of answers that cheat none is verified, of right ones none is called tampered or
-wrong. The quick part has one of each kind; tests/judge/run.py judges all of them."""
+wrong. What every change runs has one answer of each kind, in two manifests that the tests share; the other
+answers are marked `share`, and tests/judge/run.py judges all of them."""
 
 import json
 import pathlib
@@ -16,39 +17,90 @@ import answers_adversary
 import answers_cheating
 import answers_planted
 import answers_right
+import answers_unusual
 
-# One or two answers of each kind of cheating, and their verdicts.
+# One answer of each kind of cheating, and their verdicts.
 CHEATING = {
     "torch alone": "no_kernel", "a kernel without use": "idle", "a kernel that copies": "idle",
-    "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",
-    "lower precision": "wrong", "of another type": "wrong", "memory that was freed": "unsafe",
+    "lower precision": "wrong", "memory that was freed": "unsafe",
     "a result that is kept by shape": "cached", "inputs are overwritten": "tampered",
     "imports the task": "error", "a result on the CPU": "wrong", "a kernel's text that is none": "not_judged",
     "replaces allclose and is right": "tampered", "a lazy tensor": "tampered",
-    "ends itself": "error", "sleeps": "too_slow",
-    "asks the network": "error", "NumPy": "tampered", "writes by address": "tampered",
-    "numbers of Python, one of them read": "not_judged", "forges steps": "tampered",
-    "forges a launch's memory": "tampered", "forges its result": "tampered", "no recorder": "tampered",
+    "ends itself": "error", "sleeps": "too_slow", "asks the network": "error", "NumPy": "tampered",
+    "writes by address": "tampered", "numbers of Python, one of them read": "not_judged",
+    "forges steps": "tampered",
 }  # fmt: skip
+# By which an adversary had `verified`.
+ADVERSARY = {
+    "torch's parts, doubled": "idle", "copied beside a kernel without use": "idle",
+    "one row by a kernel": "idle", "one number by item": "idle", "transposed by torch, then copied": "idle",
+    "numbers in the text of a kernel": "not_judged", "tables by the seed": "cached",
+    "f16 beside a product of tf32": "wrong", "of a wider type": "wrong",
+    "an error in the noise of a rounding": "wrong", "a race of other values than at first": "unsafe",
+}  # fmt: skip
+# One more of a kind, or dear: the digits launch some hundred kernels.
+MORE = {
+    "where they agree": "idle", "falls back to torch": "no_kernel", "zeros for small numbers": "cached",
+    "of another type": "wrong", "forges a launch's memory": "tampered", "forges its result": "tampered",
+    "no recorder": "tampered", "torch's parts less noise": "idle", "one of two results by a kernel": "idle",
+    "in two parts that are copied": "idle", "digits by the choice of tensors": "not_judged",
+    "digits by offsets": "not_judged",
+}  # fmt: skip
+# Of a second adversary.
+SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 LATE = "a thread that finishes late"
+PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
 RIGHT = (
-    "gelu 128 4", "softmax online 16", "matmul 32 32 32 ", "total by the last block 256",
-    "total under a lock 512", "quotient masked", "quantised 128", "in place 128", "linear, warmed up",
-    "batch norm 2", "total of integers 512",
+    "softmax online 16", "matmul 32 32 32 ", "total by the last block 256", "total under a lock 512",
+    "quotient masked", "in place 128", "batch norm 2", "a number by item", "rows in place",
+    "experts by count", "memory that is kept",
 )  # fmt: skip
+MORE_RIGHT = (
+    "gelu 128 4", "quantised 128", "total of integers 512", "linear, warmed up", "sort",
+    "sort of the negative", "flip", "clamp of what is inside",
+    "experts by mask", *(name for name, _, _ in answers_unusual.RIGHT),
+)  # fmt: skip
+# Its value is right but its rounding; and right but for numbers that the task does not draw.
+COARSE, PADDED = "matmul_half: sums in f16", "argmax: wrong neutral element"
+MODULES = (answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual)
+ADDRESSES = b"""import torch, triton, triton.language as tl
+
+@triton.jit
+def double(x, out):
+    tl.store(out, tl.load(x) * 2)
+
+def reference(x):
+    double[(1,)](x.data_ptr(), x.data_ptr())
+    return x
+"""
+FORGETS = "keeps.py forgets.py"  # a module that does not update what it keeps
+# Files that hold no answer, their messages and lines.
+NONE = {
+    "syntax.py": (b"import torch\nx = (\n", "SyntaxError: '(' was never closed", 2),
+    "bytes.py": (b"\xff\xfe", "it is no text in UTF-8", None),
+    "names.py": (b"x = 1\n", "NameError: the answer defines no reference()", None),
+    "address.py": (ADDRESSES, "CompilationError: Unsupported ptr type", 5),
+}
 
 
-def manifest(folder, module, names) -> list:
-    """Writes the tasks and answers of these names, and a manifest of them."""
+def answer_of(name) -> tuple[str, str]:
+    """(the name of its task, the text) of an answer."""
+    return next((t, text) for module in MODULES for n, t, text in module.ANSWERS if n == name)
+
+
+def manifest(folder, names, more=()) -> list:
+    """Writes the tasks and answers of these names, and a manifest of them and of more lines."""
     lines = []
-    for number, (name, task, text) in enumerate(module.ANSWERS):
-        if name in names:
-            (folder / f"{task}.py").write_text(module.TASKS[task])
-            (folder / f"answer{number}.py").write_text(text)
-            lines.append((name, f"{task}.py answer{number}.py"))
-    assert {name for name, _ in lines} == set(names)
-    (folder / "manifest").write_text("\n".join(line for _, line in lines))
-    return [name for name, _ in lines]
+    for number, name in enumerate(names):
+        module, task, text = next(
+            (module, task, text) for module in MODULES for n, task, text in module.ANSWERS if n == name
+        )
+        place = folder / f"{module.__name__}_{task}.py"
+        place.write_text(module.TASKS[task])
+        (folder / f"answer{number}.py").write_text(text)
+        lines.append(f"{place.name} answer{number}.py")
+    (folder / "manifest").write_text("\n".join([*lines, *more]))
+    return [*names, *more]
 
 
 def judged(folder, *options) -> list[dict]:
@@ -57,103 +109,112 @@ def judged(folder, *options) -> list[dict]:
     return [json.loads(line) for line in (folder / "out" / "rows.jsonl").read_text().splitlines()]
 
 
-def test_no_answer_that_cheats_is_verified(tmp_path):
-    names = manifest(tmp_path, answers_cheating, [*CHEATING, LATE])
-    rows = judged(tmp_path, "--seconds", "8", "--no-generated")
-    found = {name: row["verdict"] for name, row in zip(names, rows, strict=True)}
-    assert found.pop(LATE) in ("tampered", "cached")  # by when it finishes
-    assert found == CHEATING
-    assert all(row["faults"][0]["advice"] for row in rows)
+def rows_of(folder, names, more=(), *options) -> dict:
+    """The rows of answers by name, and of more lines of a manifest."""
+    return dict(zip(manifest(folder, names, more), judged(folder, *options), strict=True))
 
 
-def test_right_answers_are_verified(tmp_path):
-    names = manifest(tmp_path, answers_right, RIGHT)
-    rows = judged(tmp_path)
-    told = {name: (row["verdict"], row["why"]) for name, row in zip(names, rows, strict=True)}
+def verdicts(rows, names) -> dict:
+    return {name: rows[name]["verdict"] for name in names}
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """The rows of answers that are not to be verified, by name."""
+    folder = tmp_path_factory.mktemp("wrong")
+    (folder / "softmax.py").write_text(answers_right.TASKS["softmax"])
+    for name, (data, *_) in NONE.items():
+        (folder / name).write_bytes(data)
+    other_forms(folder)
+    task, text = answer_of("batch norm 2")
+    (folder / "keeps.py").write_text(answers_right.TASKS[task])
+    (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
+    names = [*CHEATING, *ADVERSARY, *PLANTED, COARSE, LATE]
+    more = [
+        *(f"softmax.py {name}" for name in NONE),
+        "add.py wrong.py",
+        "add.py copying.py",
+        BACKEND_WRONG,
+        FORGETS,
+    ]
+    return rows_of(folder, names, more, "--seconds", "8", "--no-generated")
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory):
+    """(the folder of a manifest, the rows of right answers by name)."""
+    folder = tmp_path_factory.mktemp("right")
+    other_forms(folder)
+    return folder, rows_of(folder, [*RIGHT, PADDED], ["add.py answer.py", "add.txt impl.py"])
+
+
+def test_no_answer_that_cheats_is_verified(wrong):
+    assert wrong[LATE]["verdict"] in ("tampered", "cached")  # by when it finishes
+    assert verdicts(wrong, CHEATING) == CHEATING
+    assert all(wrong[name]["faults"][0]["advice"] for name in CHEATING)
+
+
+def test_what_an_adversary_had_verified_is_not(wrong):
+    assert verdicts(wrong, ADVERSARY) == ADVERSARY
+
+
+@pytest.mark.share
+def test_more_answers_that_cheat(tmp_path):
+    rows = rows_of(tmp_path, {**MORE, **SECOND}, (), "--seconds", "8", "--no-generated")
+    assert verdicts(rows, MORE) == MORE and verdicts(rows, SECOND) == SECOND
+
+
+def test_right_answers_are_verified(right):
+    told = {name: (right[1][name]["verdict"], right[1][name]["why"]) for name in RIGHT}
     assert {verdict for verdict, _ in told.values()} == {"verified"}, told
-    assert all(row["generated"] for row in rows)
+    assert all(right[1][name]["generated"] for name in RIGHT)
 
 
-def test_what_an_adversary_had_verified_is_not(tmp_path):
-    expected = {
-        "torch's parts, doubled": "idle", "torch's parts less noise": "idle",
-        "copied beside a kernel without use": "idle", "one row by a kernel": "idle",
-        "one of two results by a kernel": "idle", "one number by item": "idle",
-        "transposed by torch, then copied": "idle", "digits by the choice of tensors": "not_judged",
-        "digits by offsets": "not_judged", "numbers in the text of a kernel": "not_judged",
-        "tables by the seed": "cached", "f16 beside a product of tf32": "wrong", "of a wider type": "wrong",
-        "in two parts that are copied": "idle", "an error in the noise of a rounding": "wrong",
-        "a race of other values than at first": "unsafe",
-    }  # fmt: skip
-    names = manifest(tmp_path, answers_adversary, expected)
-    rows = judged(tmp_path, "--seconds", "8", "--no-generated")
-    assert {name: row["verdict"] for name, row in zip(names, rows, strict=True)} == expected
-
-
-def test_right_answers_that_move_or_choose_are_verified(tmp_path):
-    names = manifest(tmp_path, answers_adversary, {name for name, _, _ in answers_adversary.RIGHT})
-    rows = judged(tmp_path, "--no-generated")
-    told = {name: (row["verdict"], row["why"]) for name, row in zip(names, rows, strict=True)}
+@pytest.mark.share
+def test_more_right_answers(tmp_path):
+    told = {name: (row["verdict"], row["why"]) for name, row in rows_of(tmp_path, MORE_RIGHT).items()}
     assert {verdict for verdict, _ in told.values()} == {"verified"}, told
 
 
-def test_what_is_no_answer_is_told_with_its_line(tmp_path):
-    (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
-    for name, text, message in (
-        ("syntax.py", b"import torch\nx = (\n", "syntax.py:2: SyntaxError: '(' was never closed"),
-        ("bytes.py", b"\xff\xfe", "it is no text in UTF-8"),
-        ("names.py", b"x = 1\n", "error: NameError: the answer defines no reference()"),
-    ):
-        (tmp_path / name).write_bytes(text)
-        done = warm.cli("judge", "--no-generated", "task.py", name, cwd=tmp_path)
-        assert done.returncode == 8 and message in done.stdout, done.stdout
+def test_what_is_no_answer_is_told_with_its_line(wrong, tmp_path):
+    for name, (_, message, line) in NONE.items():
+        row = wrong[f"softmax.py {name}"]
+        assert row["verdict"] == "error" and message in row["why"], row
+        assert row["faults"][0].get("line") == line, row
     (tmp_path / "none").write_text("# no line\n")
     done = warm.cli("judge", "--manifest", "none", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2 and "none names no task and answer" in done.stderr
 
 
-def test_planted_faults_have_their_line_and_advice(tmp_path):
-    chosen = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
-    names = manifest(tmp_path, answers_planted, chosen)
-    rows = dict(zip(names, judged(tmp_path, "--no-generated"), strict=True))
-    faults = {name: row["faults"] for name, row in rows.items()}
-    assert [row["verdict"] for row in rows.values()] == ["unsafe", "unsafe", "unsafe"]
+def test_planted_faults_have_their_line_and_advice(wrong):
+    faults = {name: wrong[name]["faults"] for name in PLANTED}
+    assert [wrong[name]["verdict"] for name in PLANTED] == ["unsafe", "unsafe", "unsafe"]
     assert any(one["line"] and "mask the access" in one["advice"] for one in faults["softmax: mask dropped"])
     assert any(one["line"] and "atomic" in one["advice"] for one in faults["total: no atomic update"])
 
 
-def test_a_manifest_goes_on_where_it_was(tmp_path):
-    manifest(tmp_path, answers_right, ("gelu 128 4", "add 128"))
-    first = judged(tmp_path, "--no-generated")
-    rows = tmp_path / "out" / "rows"
-    kept, lost = sorted(rows.iterdir())
-    before = kept.stat().st_mtime_ns
+def test_a_manifest_goes_on_where_it_was(right):
+    folder, before = right
+    lost, *kept = sorted((folder / "out" / "rows").iterdir())
+    times = [path.stat().st_mtime_ns for path in kept]
     lost.unlink()
-    second = judged(tmp_path, "--no-generated")
-    assert [row["verdict"] for row in second] == [row["verdict"] for row in first] == ["verified"] * 2
-    assert kept.stat().st_mtime_ns == before and lost.is_file()
-    assert json.loads((tmp_path / "out" / "counts.json").read_text())["verified"] == 2
-    assert "gelu.py" in (tmp_path / "out" / "index.html").read_text()
+    again = judged(folder)
+    assert [row["verdict"] for row in again] == [row["verdict"] for row in before.values()]
+    assert [path.stat().st_mtime_ns for path in kept] == times and lost.is_file()
+    counted = json.loads((folder / "out" / "counts.json").read_text())
+    assert counted["verified"] == len(again)
+    assert "add.py" in (folder / "out" / "index.html").read_text()
 
 
 def test_statuses_and_what_stands_in_the_way(tmp_path):
     (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
-    right, wrong = (
-        next(text for name, _, text in module.ANSWERS if name == wanted)
-        for module, wanted in ((answers_right, "softmax 128 4"), (answers_cheating, "of another shape"))
-    )
-    (tmp_path / "right.py").write_text(right)
-    (tmp_path / "wrong.py").write_text(wrong)
+    (tmp_path / "wrong.py").write_text(answer_of("of another shape")[1])
     (tmp_path / "none.py").write_text("x = 1\n")
     done = warm.cli("judge", "--json", "--no-generated", "--seed", "3", "task.py", "wrong.py", cwd=tmp_path)
     row = json.loads(done.stdout)
     assert (done.returncode, row["verdict"], row["version"], row["seed"]) == (1, "wrong", 1, 3)
-    done = warm.cli("judge", "--no-generated", "--sandbox", "require", "task.py", "right.py", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.startswith("verdict: verified\n"), done.stdout
-    done = warm.cli("judge", "none.py", "right.py", cwd=tmp_path)
+    done = warm.cli("judge", "none.py", "wrong.py", cwd=tmp_path)
     assert done.returncode == 2 and "none.py is not a task" in done.stderr
-    done = warm.cli("judge", "--no-generated", "task.py", "none.py", cwd=tmp_path)
-    assert done.returncode == 8 and "the answer defines no reference()" in done.stdout
 
 
 SCRIPT = """import torch
@@ -178,11 +239,11 @@ TESTS = f"""
 
 
 def test_add():
-    torch.manual_seed(0)
     x, y = torch.randn(100, device="cuda"), torch.randn(100, device="cuda")
     results = {{}}
     results["test_case_1"] = add_wrapper(x, y)
     results["test_case_2"] = add_wrapper(x[:50], y[:50])
+    results["test_case_3"] = add_wrapper(torch.linspace(0, 1, 100, device="cuda") * 2, y)
     return results
 
 
@@ -191,19 +252,25 @@ result_gold = test_add()
 BACKEND = "Operator: aten.add.Tensor\ncnt: 3, ((T([12, 20], f32), T([12, 20], f32)), {})\n"
 
 
-def test_other_forms_of_tasks(tmp_path):
-    (tmp_path / "add.py").write_text(SCRIPT + TESTS)
-    (tmp_path / "add.txt").write_text(BACKEND)
-    (tmp_path / "answer.py").write_text(SCRIPT)
-    (tmp_path / "wrong.py").write_text(SCRIPT.replace(") + tl.load(y", ") - tl.load(y"))
-    (tmp_path / "impl.py").write_text(
-        SCRIPT + "\n\ndef add_kernel_impl(x, y):\n    return add_wrapper(x, y)\n"
-    )
-    (tmp_path / "manifest").write_text(
-        'add.py answer.py\nadd.py wrong.py\nadd.txt impl.py\n{"task": "add.txt", "answer": "wrong.py"}\n'
-    )
-    rows = judged(tmp_path)
-    assert [row["verdict"] for row in rows] == ["verified", "wrong", "verified", "error"], rows
+BACKEND_WRONG = '{"task": "add.txt", "answer": "wrong.py"}'
+
+
+def other_forms(folder) -> None:
+    """Writes tasks of TritonBench and BackendBench, and answers to them."""
+    (folder / "add.py").write_text(SCRIPT + TESTS)
+    (folder / "add.txt").write_text(BACKEND)
+    (folder / "answer.py").write_text(SCRIPT)
+    (folder / "wrong.py").write_text(SCRIPT.replace(") + tl.load(y", ") - tl.load(y"))
+    copying = SCRIPT.replace(" + tl.load(y + i, mask=i < n)", "").replace("](x, y,", "](x + y, y,")
+    (folder / "copying.py").write_text(copying)
+    (folder / "impl.py").write_text(SCRIPT + "\n\ndef add_kernel_impl(x, y):\n    return add_wrapper(x, y)\n")
+
+
+def test_other_forms_of_tasks(wrong, right):
+    forms = ("add.py wrong.py", "add.py copying.py", BACKEND_WRONG)
+    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "error"]
+    for line in ("add.py answer.py", "add.txt impl.py"):
+        assert right[1][line]["verdict"] == "verified", right[1][line]
 
 
 LARGE = """import torch
@@ -240,14 +307,16 @@ def reference(x):
 def test_a_task_that_is_too_large_is_scaled(tmp_path):
     (tmp_path / "task.py").write_text(LARGE)
     (tmp_path / "answer.py").write_text(DOUBLE)
-    done = warm.cli("judge", "--no-generated", "--inputs", "4", "task.py", "answer.py", cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)"), done.stdout
+    options = ("--no-generated", "--inputs", "4", "--sandbox", "require")
+    done = warm.cli("judge", *options, "task.py", "answer.py", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("verdict: verified (scaled)\n"), done.stdout
     assert "rows is 2048 instead of 65536" in done.stdout
 
 
+@pytest.mark.share
 def test_a_manifest_on_a_cluster_gives_the_rows_of_one_here(tmp_path):
-    names = manifest(tmp_path, answers_right, ("gelu 128 4", "softmax 128 4"))
-    (tmp_path / "manifest").write_text((tmp_path / "manifest").read_text() + "\ngelu.py none.py")
+    names = ("gelu 128 4", "softmax 128 4")
+    manifest(tmp_path, names, ["answers_right_gelu.py none.py"])
     (tmp_path / "none.py").write_text("x = 1\n")
     with dask_cluster.running(tmp_path, workers=1) as (address, _):
         rows = judged(tmp_path, "--no-generated", "--dask", address)
@@ -260,14 +329,15 @@ def test_a_manifest_on_a_cluster_gives_the_rows_of_one_here(tmp_path):
 
 
 def test_without_a_scheduler_nothing_is_judged(tmp_path):
-    manifest(tmp_path, answers_right, ("gelu 128 4",))
+    manifest(tmp_path, ["gelu 128 4"])
     done = warm.cli("judge", "--manifest", "manifest", "--out", "out", "--dask", "ssh://x", cwd=tmp_path)
     assert done.returncode == 2 and "--dask 'ssh://x' is not of the form dask://host:port" in done.stderr
 
 
+@pytest.mark.share
 def test_the_estimated_time_beside_the_references(tmp_path):
     (tmp_path / "task.py").write_text(answers_right.TASKS["softmax"])
-    (tmp_path / "answer.py").write_text(next(t for n, _, t in answers_right.ANSWERS if n == "softmax 128 4"))
+    (tmp_path / "answer.py").write_text(answer_of("softmax 128 4")[1])
     done = warm.cli(
         "judge", "--json", "--no-generated", "--chip", "h200", "task.py", "answer.py", cwd=tmp_path
     )
@@ -277,28 +347,15 @@ def test_the_estimated_time_beside_the_references(tmp_path):
         assert speed[who]["launches"] == 1 and not speed[who]["why"]
 
 
-@pytest.mark.parametrize(
-    "old, new, verdict",
-    [("", "", "verified"), ("momentum * a)", "momentum)", "wrong")],
-    ids=["right", "wrong"],
-)
-def test_what_a_module_keeps_for_the_next_call(old, new, verdict, tmp_path):
-    _, task, text = next(one for one in answers_right.ANSWERS if one[0] == "batch norm 2")
-    (tmp_path / "task.py").write_text(answers_right.TASKS[task])
-    (tmp_path / "answer.py").write_text(text.replace(old, new) if old else text)
-    done = warm.cli("judge", "--json", "--no-generated", "task.py", "answer.py", cwd=tmp_path)
-    row = json.loads(done.stdout)
-    assert row["verdict"] == verdict, row["why"]
-    assert verdict == "verified" or "state['norm.running_mean']" in row["why"]
+def test_what_a_module_keeps_for_the_next_call(wrong, right):
+    assert right[1]["batch norm 2"]["verdict"] == "verified"
+    row = wrong[FORGETS]
+    assert row["verdict"] == "wrong" and "state['norm.running_mean']" in row["why"], row["why"]
 
 
-def test_a_coarser_rounding_than_the_references_is_noted(tmp_path):
-    names = {"matmul_half: sums in f16", "argmax: wrong neutral element"}
-    names = manifest(tmp_path, answers_planted, names)
-    rows = dict(zip(names, judged(tmp_path), strict=True))
-    coarse, padded = rows["matmul_half: sums in f16"], rows["argmax: wrong neutral element"]
-    assert any("times as far from the exact one as the reference's" in note for note in coarse["notes"])
-    assert padded["generated"]["verdict"] == "wrong"
-    assert {"inputs": "all negative", "state": "wrong"}.items() <= next(
-        case for case in padded["generated"]["cases"] if case["inputs"] == "all negative"
-    ).items()
+def test_a_coarser_rounding_than_the_references_is_noted(wrong, right):
+    notes, cases = wrong[COARSE]["notes"], right[1][PADDED]["generated"]["cases"]
+    assert any("times as far from the exact one as the reference's" in note for note in notes)
+    assert right[1][PADDED]["generated"]["verdict"] == "wrong"
+    negative = next(case for case in cases if case["inputs"] == "all negative")
+    assert negative["state"] == "wrong"

@@ -202,9 +202,11 @@ class Judging:
 
     def all_checks(self) -> None:
         """Runs all checks at once. A report ends a run: its check runs alone, and the others go on
-        together."""
+        together. check="view" runs alone where arguments share memory: beside others it keeps their
+        addresses."""
         for level in self.plain:
-            chosen, alone = [check for check in self.checks if looks(check, level)], set()
+            chosen = [check for check in self.checks if looks(check, level)]
+            alone = {"view"} if self.launch.arguments.shared_views() else set()
             while left := [check for check in chosen if check not in alone]:
                 seen = _core.ReadSet() if "race" in left else None
                 run = self.run(level, checks=",".join(left), reads=seen)

@@ -22,6 +22,8 @@ from triton_runner._memory.arguments import unpacked
 from triton_runner._pipeline import workers
 from triton_runner._pipeline.failures import RUNNING, Failure
 from triton_runner._settings import devices
+from triton_runner._worker.child import FIRST_LAUNCH
+from triton_runner.verbs.bisect.inductor import preload as inductor
 from triton_runner.verbs.bisect.results import KernelLaunch
 from triton_runner.verbs.bisect.trial import Trial
 
@@ -31,12 +33,8 @@ LEVELS = ("source", *EXECUTED, "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}
 _KEPT = 2
-# Inductor takes two seconds to load; it is changed for --pretend-cuda before that.
-_INDUCTOR = ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codegen.triton")
 _PRELOADED = (
-    "numpy", "torch", "triton_runner", "triton_runner._pretend",
-    # Half a second of a first launch: Triton hashes its own library, and an argument imports Gluon.
-    "triton.runtime.cache:triton_key", "triton.compiler.compiler:triton_key", "triton.experimental.gluon",
+    "numpy", "torch", "triton_runner", "triton_runner._pretend", *FIRST_LAUNCH,
 )  # fmt: skip
 
 
@@ -96,8 +94,10 @@ class BisectedProgram:
 
     def request(self) -> dict:
         """The request to verbs/bisect/job.py."""
-        pretend = ("triton_runner._pretend:install",) if self.pretend_cuda else ()
-        preload = _PRELOADED if self.torch is None else (*_PRELOADED, *pretend, *_INDUCTOR)
+        preload = _PRELOADED
+        if self.torch is not None:  # Inductor is loaded after --pretend-cuda has changed torch
+            pretend = ("triton_runner._pretend:install",) if self.pretend_cuda else ()
+            preload = (*preload, *pretend, *inductor.modules("cuda" if self.pretend_cuda else "cpu"))
         return {
             "do": "verbs.bisect.job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,

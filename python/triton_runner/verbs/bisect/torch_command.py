@@ -20,7 +20,6 @@ from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.torch_results import TorchFound
 
 _STATUS = {"right": 0, "rounding": 0, "random": 0, "not compiled": 125, "unknown": 125}
-_PRELOADED = ("torch._dynamo", "torch._inductor.compile_fx")
 
 
 def check(program: str, others: list[str]) -> None:

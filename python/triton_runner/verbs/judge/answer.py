@@ -154,5 +154,6 @@ def _told(error: BaseException) -> dict:
     lines = [line for name, line in frames if name and os.path.realpath(name) == file]
     failure = failure_of(error)
     line = (failure.line if failure is not None else 0) or (lines[-1] if lines else 0)
+    message = failure.message if failure is not None else message
     told = {"error": type(error).__name__, "message": message[:2000], "line": line or 0}
     return {**told, "kind": error.kind, "race": error.race} if isinstance(error, KernelTrap) else told

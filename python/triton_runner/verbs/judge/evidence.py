@@ -272,6 +272,8 @@ class Call:
         ]
         wanted = [name for name, _ in self.wanted["operators"]]
         kinds = {kind for kind in self.replayed["kinds"] if kind != "nothing"}
+        if self.wanted["is_script"]:
+            return self._why_idle_in_a_script(kinds, worth.missing(theirs, wanted), rule)
         if not wanted and self.replayed["moved"] and kinds == {"copied"}:
             return "its kernels only copy what torch has moved"
         if not wanted or not theirs:
@@ -292,6 +294,19 @@ class Call:
         if all(theirs.count(name) >= wanted.count(name) for name in wanted):
             return f"torch computes all of the task in it: {', '.join(dict.fromkeys(wanted))}"
         return None
+
+    def _why_idle_in_a_script(self, kinds: set, more: set, rule) -> str | None:
+        """The same of tests, which do much with torch themselves, around functions whose own work is kernels.
+        more: operators that torch does more often than with the benchmark's functions."""
+        if not more:
+            return None
+        told = ", ".join(sorted(more))
+        if "computed" not in kinds:
+            return f"its kernels only copy, scale or set what torch has computed: {told}"
+        if self._is_right_without("without", rule):
+            return "those of its kernels that compute something do not matter for the result"
+        exact, _ = self.replayed["torch"]
+        return f"torch has computed the result without its kernels: {told}" if exact > 0.9 else None
 
     def _share(self) -> float:
         """Which part of the result's elements changes with what launches leave."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -10,7 +12,7 @@ import tempfile
 import time
 
 from triton_runner._pretend import running
-from triton_runner._worker.child import end_with_parent
+from triton_runner._worker.child import FIRST_LAUNCH, end_with_parent, preload
 from triton_runner.verbs.judge import wire
 
 
@@ -128,6 +130,11 @@ def load() -> None:
     torch.set_num_threads(1)
     running.prepare(True)
     import torch._dynamo  # torch loads it for its modes, once a process; --pretend-cuda changes it then
+
+    preload(FIRST_LAUNCH)
+    gc.collect()
+    gc.freeze()  # a collection in a forked process then copies no page of what was loaded here
+    atexit.register(gc.unfreeze)  # else nanobind tells at the end of what is left
 
 
 def scratch() -> tempfile.TemporaryDirectory:

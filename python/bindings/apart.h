@@ -1,0 +1,13 @@
+// Memory of its own for each argument that is a view of a storage which others are views of, too.
+#pragma once
+#include "arguments.h"
+
+namespace triton_runner::python {
+
+// Where several arguments are views of one storage, gives each of them an address of its own at which it finds the
+// storage's memory, so that check="view" tells whose pointer an access came by. owners: for each of bound.memory the
+// argument that it is of. What the launch writes is seen at all addresses at once, and is put back when
+// bound.keep_alive ends.
+void move_apart(BoundArguments& bound, const std::vector<size_t>& owners);
+
+}  // namespace triton_runner::python
