@@ -1,7 +1,7 @@
 """A program of cuda-core: NVRTC compiles CUDA C++, and a stream has the copies and the launch.
 
-pip install cuda-core nvidia-cuda-nvrtc
-triton-runner cuda examples/cuda/axpy.py
+    pip install cuda-core nvidia-cuda-nvrtc
+    triton-runner cuda examples/cuda/axpy.py
 """
 
 import sys

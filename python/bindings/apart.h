@@ -4,10 +4,9 @@
 
 namespace triton_runner::python {
 
-// Where several arguments are views of one storage, gives each of them an address of its own at which it finds the
-// storage's memory, so that check="view" tells whose pointer an access came by. owners: for each of bound.memory the
-// argument that it is of. What the launch writes is seen at all addresses at once, and is put back when
-// bound.keep_alive ends.
+// Gives each of several arguments that are views of one storage an address of its own at which it finds the storage's
+// memory, so that check="view" tells whose pointer an access came by. owners: for each of bound.memory the argument that
+// it is of. All addresses see at once what the launch writes, and it is put back when bound.keep_alive ends.
 void move_apart(BoundArguments& bound, const std::vector<size_t>& owners);
 
 }  // namespace triton_runner::python

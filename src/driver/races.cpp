@@ -171,7 +171,7 @@ void Races::host_saw_all(Handle context) {
   forget_what_is_ordered();
 }
 
-// Where the host has seen everything, all that comes is ordered after all that was.
+// All that comes is ordered after all that was, once the host has seen everything.
 void Races::forget_what_is_ordered() {
   if (records_.size() == 1) return;
   for (size_t i = 1; i < records_.size(); ++i)

@@ -54,7 +54,7 @@ class Parts {
       setp_.emplace(lanes::find(kSetp, t, lanes::Type::kNone, lanes::kVGeneral), t);
   }
 
-  // What was said of the instructions before holds no longer.
+  // Forgets the divisors of the run before.
   void begin_run() {
     divisors_.clear();
     numerator_ = kNoRegister;

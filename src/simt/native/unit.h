@@ -25,11 +25,11 @@ class UnitWriter {
   // d = what a divisor a and its reciprocal are multiplied with so that neither is a subnormal.
   void division_factor(int d, int a);
 
-  // Where rsi has to be.
+  // The address that rsi has to hold.
   static const void* constants();
 
  private:
-  // What vectors[] hold.
+  // Names the vectors[] by what they hold.
   enum Part { kPrepared, kFirst, kC0, kC12, kPoint, kSecond };
   int at(Part part) const { return t_.vectors[part]; }
   // c0 and c12 of 64 or 128 entries: of a prepared argument, whose lower `shift` bits are the point between two of them.

@@ -78,7 +78,7 @@ def programs() -> dict:
 
 
 def launches(name: str, program: tuple) -> dict:
-    """What `prove` says, in how many seconds, and the launches that TileLens is to look at."""
+    """Returns what `prove` says, in how many seconds, and the launches that TileLens is to look at."""
     import drawn
     import subjects
     from triton_runner.verbs.prove import run

@@ -1,5 +1,4 @@
-"""What the compiler makes of a kernel accesses no element that the kernel does not: proved of what Triton's
-compiler makes, and not where it moves a load, or where its text is changed as a fault of a pass would."""
+"""`refines`: the TTGIR accesses no element that the TTIR does not. It is proved of what Triton makes, and not where it moves a load, or where its text is changed as a fault of a pass would."""
 
 import os
 from pathlib import Path

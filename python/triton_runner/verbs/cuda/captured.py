@@ -1,4 +1,4 @@
-"""Makes cases of the launches that libcuda.so.1 has kept as files (src/driver/capture.cpp)."""
+"""Makes cases of the launches that libcuda.so.1 has kept as files (src/driver/kept.cpp)."""
 
 from __future__ import annotations
 

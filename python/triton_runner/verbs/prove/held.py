@@ -53,7 +53,7 @@ class _Launch:
         self._names = Names(numbers, tensors)
 
     def against(self, node) -> str:
-        """What goes against a part of --given; "": nothing does."""
+        """Returns the words for what goes against a part of --given; "": nothing does."""
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
             return self._outside(node)
         if "numel" not in self._names.numbers and any(
