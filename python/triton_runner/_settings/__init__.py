@@ -288,6 +288,12 @@ def current() -> Settings:
     return settings
 
 
+def read_anew() -> None:
+    """Has the environment read again: a forked process was given another one."""
+    global _environment
+    _environment = None
+
+
 def is_recording() -> bool:
     """Returns whether launches are recorded now, by dumping(): within its block settings are others."""
     settings = current()

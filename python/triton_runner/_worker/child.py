@@ -141,6 +141,8 @@ def _set_environment(variables):
     for name in [name for name in os.environ if name.startswith(prefixes) and name not in variables]:
         del os.environ[name]
     os.environ.update(variables)
+    if settings := sys.modules.get("triton_runner._settings"):  # what was loaded before may have read them
+        settings.read_anew()
 
 
 def _be_as_caller(request):

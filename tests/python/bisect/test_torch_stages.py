@@ -224,8 +224,9 @@ def test_a_lowering_that_fails(tmp_path):
     assert (one["cause"]["kind"], one["cause"]["name"]) == ("lowerings", "relu")
 
 
-@pytest.mark.long
+@pytest.mark.share
 def test_a_pass_of_triton(tmp_path):
+    """Its runs are at several levels, in processes that are forked where settings were read before."""
     text = faults.layer(faults.TRITON, grad=False)
     status, said = judge(tmp_path, text)
     one = of_release(said)

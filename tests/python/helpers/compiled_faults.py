@@ -92,9 +92,10 @@ torch._inductor.config.pre_grad_custom_pass = replaces
 DECOMPOSITION = """
 import torch._inductor.decomposition
 
-@torch._inductor.decomposition.register_decomposition(torch.ops.aten.hardswish.default)
 def hardswish(x):
     return x * (x + 3).clamp(0, 6) / 5
+
+torch._inductor.decomposition.decompositions[torch.ops.aten.hardswish.default] = hardswish
 """
 
 # The backward is wrong where it is traced, which only AOTAutograd does.

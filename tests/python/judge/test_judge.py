@@ -134,6 +134,7 @@ def wrong(tmp_path_factory):
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
         "add.py copying.py",
+        "add.py table.py",
         BACKEND_WRONG,
         FORGETS,
     ]
@@ -239,6 +240,7 @@ TESTS = f"""
 
 
 def test_add():
+    torch.manual_seed(0)
     x, y = torch.randn(100, device="cuda"), torch.randn(100, device="cuda")
     results = {{}}
     results["test_case_1"] = add_wrapper(x, y)
@@ -248,6 +250,31 @@ def test_add():
 
 
 result_gold = test_add()
+"""
+TABLE = """import torch
+import triton
+import triton.language as tl
+
+torch.manual_seed(0)
+X, Y = torch.randn(100, device="cuda"), torch.randn(100, device="cuda")
+Z = torch.linspace(0, 1, 100, device="cuda") * 2
+ROWS = torch.cat([X, Z]), torch.cat([X + Y, Z + Y])
+
+
+@triton.jit
+def look(x, keys, rows, out, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    given = tl.load(x + i, mask=i < n)
+    first = given == tl.load(keys + i, mask=i < n)
+    second = given == tl.load(keys + 100 + i, mask=i < n)
+    row = tl.where(first, tl.load(rows + i, mask=i < n), 0.0)
+    tl.store(out + i, tl.where(second, tl.load(rows + 100 + i, mask=i < n), row), mask=i < n)
+
+
+def add_wrapper(x, y):
+    out = torch.zeros_like(x)
+    look[(1,)](x, *ROWS, out, x.numel(), B=128)
+    return out
 """
 BACKEND = "Operator: aten.add.Tensor\ncnt: 3, ((T([12, 20], f32), T([12, 20], f32)), {})\n"
 
@@ -260,6 +287,7 @@ def other_forms(folder) -> None:
     (folder / "add.py").write_text(SCRIPT + TESTS)
     (folder / "add.txt").write_text(BACKEND)
     (folder / "answer.py").write_text(SCRIPT)
+    (folder / "table.py").write_text(TABLE)
     (folder / "wrong.py").write_text(SCRIPT.replace(") + tl.load(y", ") - tl.load(y"))
     copying = SCRIPT.replace(" + tl.load(y + i, mask=i < n)", "").replace("](x, y,", "](x + y, y,")
     (folder / "copying.py").write_text(copying)
@@ -267,8 +295,8 @@ def other_forms(folder) -> None:
 
 
 def test_other_forms_of_tasks(wrong, right):
-    forms = ("add.py wrong.py", "add.py copying.py", BACKEND_WRONG)
-    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "error"]
+    forms = ("add.py wrong.py", "add.py copying.py", "add.py table.py", BACKEND_WRONG)
+    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "cached", "error"]
     for line in ("add.py answer.py", "add.txt impl.py"):
         assert right[1][line]["verdict"] == "verified", right[1][line]
 

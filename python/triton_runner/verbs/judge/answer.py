@@ -19,7 +19,7 @@ from triton_runner import _settings
 from triton_runner._base.errors import KernelTrap
 from triton_runner._pipeline.failures import failure_of
 from triton_runner._programs.replaced import Names
-from triton_runner.verbs.judge import sandbox, wire
+from triton_runner.verbs.judge import sandbox, script, wire
 from triton_runner.verbs.judge.record import Known, OtherTensor, Recorder
 
 FILE = "answer.py"  # the name of an answer in its scratch folder
@@ -80,12 +80,10 @@ class _Script:
 
     def __init__(self, module, text: str, scratch: str):
         self._module = module
-        self._code = compile(text, os.path.join(scratch, "tests.py"), "exec")
+        self._code = script.code_of(text, os.path.join(scratch, "tests.py"))
 
     def __call__(self):
-        names = dict(vars(self._module))
-        exec(self._code, names)
-        return names["result_gold"]
+        return script.results(self._code, self._module)
 
 
 def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:

@@ -12,7 +12,7 @@ from triton_runner import _core
 from triton_runner._memory import compared
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
-from triton_runner.verbs.judge import worth
+from triton_runner.verbs.judge import script, worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 
@@ -378,10 +378,15 @@ class Call:
             elif kind == "item":
                 found.append((f"item {step[0]}", _words(step[2], now)))
             else:
-                found.append(("seed", step))
+                found.append(("seed", [self._as_set(*step)]))
         if self.said.get("result") is not None:
             found.append(("result", _words(self.said["result"], now)))
         names |= now | {number: f"kept {number}" for number in (*made, *self.said["inputs"])}
+
+    def _as_set(self, seed):
+        """The seed as the tests set it, before script.py moved it."""
+        is_moved = self.wanted["is_script"] and isinstance(seed, int)
+        return script.moved(seed, -self.wanted["seed"]) if is_moved else seed
 
     def _name_of(self, text: dict):
         """Names memory that no step has made by its contents, or by the few numbers in it."""

@@ -20,6 +20,8 @@ import types
 
 import torch
 
+from triton_runner.verbs.judge import script
+
 _SEPARATOR = re.compile(r"^#{40,}\s*$", re.MULTILINE)
 _KINDS = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i64": "int64", "i32": "int32",
@@ -289,15 +291,13 @@ class TritonBench(Task):
         self._module.__file__ = self._path
         # Triton reads the source of a kernel from its file.
         exec(compile(self._functions, self._path, "exec"), self._module.__dict__)
-        self._code = compile(self._script, self._path, "exec")
+        self._code = script.code_of(self._script, self._path)
 
     def inputs(self) -> tuple[tuple, dict]:
         return (), {}
 
     def call(self, given, named, exact):
-        names = dict(vars(self._module))
-        exec(self._code, names)
-        return names["result_gold"]
+        return script.results(self._code, self._module)
 
 
 def read(path: str, most: int, chosen: str | None = None) -> Task:

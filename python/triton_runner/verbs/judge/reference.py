@@ -181,7 +181,7 @@ class Reference:
     def expected(self, name: str, seed: int) -> tuple[dict, list]:
         """Returns what the reference gives: as the task computes it, and in f64."""
         parts: list = []
-        text: dict = {"say": "expected", "is_script": self._task.is_script}
+        text: dict = {"say": "expected", "is_script": self._task.is_script, "seed": seed}
         for exact in (False, True):
             given, named = copy.deepcopy(self._inputs[name])
             if exact:
