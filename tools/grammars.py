@@ -126,7 +126,7 @@ def of_ptx() -> list[dict]:
             },
         },
         {"match": rf"%(?:{specials})\b", "name": "variable.language"},
-        {"match": r"%[\w$]+(?:\.[xyzwrgba])?", "name": "variable.other.register"},
+        {"match": r"%[\w$]+(?:\.(?:[xyzwrgba]|b[0-7]+|h[0-3]+)\b)?", "name": "variable.other.register"},
         {
             "match": r"(?<![\w$.])\.(?:pred|(?:[busf]|bf|tf)\d+(?:x\d+)?)\b",
             "name": "storage.type",

@@ -36,10 +36,6 @@ _KEPT_REPRODUCERS = 20
 _reproducers = itertools.count(1)
 _NO_ANSWER = 20  # times what a request may take: then the process does not answer at all
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
-_FILES = (
-    *("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py"),
-    *("llvm_passes.py", "pass_clock.py", "times_job.py", "elements.py", "architectures.py", "spelling.py"),
-)
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
 _TELLING = re.compile(r"error|assert|fatal|unsupported", re.I)
@@ -339,9 +335,8 @@ def write_reproducer(process: Worker, request: dict, output: str) -> str:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     place = base / f"{process.version}-{stamp}-{os.getpid()}-{next(_reproducers)}"
     place.mkdir()
-    for name in _FILES:
-        if (source := Path(child.__file__).with_name(name)).exists():
-            shutil.copy(source, place)
+    for source in Path(child.__file__).parent.glob("[!_]*.py"):
+        shutil.copy(source, place)
     shutil.copy(renamed.__file__, place)
     kept = {**_of_caller(), **request, "folder": process.folder, "module": process.module}
     (place / "request.json").write_bytes(child.pack(kept)[8:])

@@ -26,6 +26,7 @@ WORDS = {
     "translate --output": (IR, "--to", "3.9.0"), "opt --output": (IR, "--pass", "add_cse"),
     "layout --png": ("#a", "--shape", "4"), "assemble --output": ("k.ptx",),
     "reduce --output": ("--oracle", "trap", IR),
+    "cuda --capture": ("ran.py",),
     "judge --out": ("--manifest", "ran.py"),
     "bench --save": ("matmul",), "bench --plot": ("matmul",),
     "bisect --json": ("ran.py",), "bisect --save": ("ran.py",),

@@ -82,6 +82,7 @@ RUN = {
     ("_pipeline.cache", "cache ls"): (("cache", "ls"), 0, "kernels in"),
     # Their words are made at run time: the tests below take them from what is printed.
     ("_programs.look", "debug * *"): None,
+    ("verbs.cuda.run", "debug *"): None,  # test_cuda_program.py
     ("verbs.bisect.reproducer", "*"): None,
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ MORE = {
     "in two parts that are copied": "idle", "digits by the choice of tensors": "not_judged",
     "digits by offsets": "not_judged",
 }  # fmt: skip
-# Of a second adversary.
+# A second adversary wrote these.
 SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 LATE = "a thread that finishes late"
 PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")

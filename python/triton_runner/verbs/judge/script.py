@@ -1,5 +1,5 @@
-"""Runs the tests of a task of TritonBench, in the answer's process and in the reference's. Seeds that they set are
-moved by the seed of the call: `torch.manual_seed(0)` gives other inputs in a second call."""
+"""Runs the tests of a task of TritonBench, in the answer's process and in the reference's. Seeds that they set
+are moved by the seed of the call: `torch.manual_seed(0)` gives other inputs in a second call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def moved(seed: int, by: int) -> int:
 
 
 def results(code, module) -> object:
-    """What the tests keep of the module's functions, called with the seed that torch has."""
+    """Returns what the tests keep of the module's functions, called with the seed that torch has."""
     names, own = dict(vars(module)), torch.initial_seed()
     names[_MOVED] = lambda seed: moved(int(seed), own)
     exec(code, names)
