@@ -240,10 +240,10 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     if path.parent != layers.PACKAGE and path.parent.name != room and folder.is_file() and folder != path:
         facts.append(("folder", f"{path.parent.relative_to(layers.PACKAGE)}: {opening(folder)}"))
     is_room = path == folder and path.parent != layers.PACKAGE  # used by who imports a module of it
-    short = name.rpartition(".")[2]
+    package, _, short = name.rpartition(".")
     users = [
         other for other, there in known.items()
-        if not (is_room and there.is_relative_to(path.parent)) and short in there.read_text()
+        if not (is_room and there.is_relative_to(path.parent)) and all(word in there.read_text() for word in (package, short))
         for imported in [{imported for imported, *_ in layers.Module(there, known).imports}]
         if name in imported or (is_room and any(one.startswith(f"{name}.") for one in imported))
     ]  # fmt: skip
@@ -254,7 +254,7 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     users = sorted(dict.fromkeys(users))
     own, use = tests_of(name, path)
     own = list(dict.fromkeys([*told(path), *own]))
-    tests = [("", own), ("that use it: ", use)]
+    tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
     if not own:
         through = ((user, tests_of(user, known[user])[0]) for user in users if user in known)
         tests += [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
