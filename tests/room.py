@@ -243,7 +243,8 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     package, _, short = name.rpartition(".")
     users = [
         other for other, there in known.items()
-        if not (is_room and there.is_relative_to(path.parent)) and all(word in there.read_text() for word in (package, short))
+        if not (is_room and there.is_relative_to(path.parent))
+        if all(word in there.read_text() for word in (package, short))
         for imported in [{imported for imported, *_ in layers.Module(there, known).imports}]
         if name in imported or (is_room and any(one.startswith(f"{name}.") for one in imported))
     ]  # fmt: skip

@@ -17,7 +17,7 @@ TOLD = {
     "src/simt/ops/warp.cpp": [
         "src/simt/ops: handlers of what threads do", "code, state, check", "doc/internals/simt.md"],
     "src/simt/front/amdgcn/lower.cpp": ["doc/internals/simt-amdgcn.md", "tests/cases/amdgcn"],
-    "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of hardware", "used by  the row of amd_buffer_load"],
+    "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of hardware", "by  the row of amd_buffer_lo"],
     "src/ir/text_writer.cpp": ["src/ir/module.cpp, src/ir/parse_assembly", "tests/python/tile/test_ir.py"],
     "src/tile/check/shadow.cpp": ["src/tile/check/uninit.h", "cases\"; pytest -q tests/python/checks"],
     "src/amdgcn/memory.cpp": ["is used by  src/amdgcn/decode.cpp\n", "of the folder: src/amdgcn/decode_test"],
