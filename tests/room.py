@@ -241,10 +241,11 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         facts.append(("folder", f"{path.parent.relative_to(layers.PACKAGE)}: {opening(folder)}"))
     is_room = path == folder and path.parent != layers.PACKAGE  # used by who imports a module of it
     package, _, short = name.rpartition(".")
+    beneath = re.escape(f"triton_runner.{package}".rstrip("."))
     users = [
         other for other, there in known.items()
         if not (is_room and there.is_relative_to(path.parent))
-        if all(word in there.read_text() for word in (package, short))
+        if re.search(rf"{beneath}(\.{short}\b| import)", there.read_text())  # the others need no parser
         for imported in [{imported for imported, *_ in layers.Module(there, known).imports}]
         if name in imported or (is_room and any(one.startswith(f"{name}.") for one in imported))
     ]  # fmt: skip
