@@ -1,4 +1,5 @@
-// Writes types, attributes and locations as text.
+// Implements TextWriter of impl.h: writes types, attributes and locations as MLIR prints them, and in the mode
+// kIdentity the key under which a module interns them. What that text left out would make two types one object.
 #include <cstdio>
 
 #include "impl.h"

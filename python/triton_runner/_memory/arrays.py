@@ -1,5 +1,9 @@
 """Wraps arrays that Triton does not know (NumPy, DLPack) as the objects that it takes, with data_ptr() and
-dtype; and finds the storages behind tensors of PyTorch."""
+dtype; says which argument Triton cannot take (not_taken), and gives the bytes of a storage of PyTorch as a
+tensor.
+
+It is tested through tests/python/launch/test_jit.py (test_wrong_arguments) and
+tests/python/launch/test_pointer_objects.py."""
 
 from __future__ import annotations
 

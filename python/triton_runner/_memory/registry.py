@@ -1,6 +1,8 @@
 """Finds memory that nobody passed to a launch: behind pointers that a kernel finds in memory, and around the
 address of an object that only has data_ptr(). It belongs to live tensors and arrays, or to blocks that were
-registered."""
+registered: register_memory() is public. The core calls resolve() by name (python/bindings/launch.cpp).
+
+It is tested through tests/python/launch/test_pointer_objects.py and tests/python/launch/test_jit.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Makes Triton's targets from their names ("cuda:90", "hip:gfx942"), and finds Triton's own backends beneath
-ours."""
+"""Makes Triton's targets from their names ("cuda:90", "hip:gfx942"), also those whose compilation ends at a
+level (StoppedTarget: its level and places are part of the key of Triton's cache), and finds Triton's own
+backends beneath ours.
+
+It is tested through tests/python/launch/test_jit.py and tests/python/launch/test_driver.py."""
 
 from __future__ import annotations
 

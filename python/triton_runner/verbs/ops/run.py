@@ -1,4 +1,5 @@
-"""Makes the listings of the op table and of the table of PTX opcodes, for `triton-runner ops`."""
+"""Makes the listings of the op table and of the table of PTX opcodes, for `triton-runner ops`. tools/next.py
+uses listing(); doc/internals/tables.md shows its output."""
 
 from __future__ import annotations
 
