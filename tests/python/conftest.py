@@ -63,6 +63,10 @@ SHARE = [
     "test_a_planted_fault_is_found", "test_processes_that_are_spawned", "test_against_the_metadata",
     "test_runs_share_the_seeds_that_a_program_does_not_set", "test_scratch_of_a_reduction",
     "test_pointers_are_tensors_addresses_or_none",
+    "test_room", "test_large_arguments_that_are_gone_are_not_kept", "test_what_keeps_every_result_is_seen",
+    "test_commands[doc/reference/views.md]", "test_commands[doc/guide/torch-bisect.md]",
+    "test_rows_that_one_stride_finds_are_wrong_where_dimensions_are_exchanged_or_padded",
+    "test_a_fault_that_a_square_launch_does_not_show", "test_a_right_kernel_is_proved[matmul_swizzled]",
 ]  # fmt: skip
 
 # Machine code beside PTX, random kernels, AMD's launches, passes inside LLVM: marked `machine`, with a turn
@@ -71,6 +75,7 @@ MACHINE = [
     "test_sass_releases", "test_sass_pairs", "test_hazards", "test_differential", "test_amd_launch",
     "test_bisection_llvm", "test_bisection_undefined", "test_assemble", "test_source_map",
     "test_machine_registers", "test_machine_code_is_reported_as_its_ptx_is",
+    "test_kernels_are_decoded_letter_by_letter", "test_rows_and_operands_are_decoded_to_their_text",
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""Runs the tests of a task of TritonBench, in the answer's process and in the reference's. Seeds that they set
-are moved by the seed of the call: `torch.manual_seed(0)` gives other inputs in a second call."""
+"""Runs the tests of a task of TritonBench, in the answer's process and in the reference's. Seeds that they
+set are moved by the seed of the call: `torch.manual_seed(0)` gives other inputs in a second call."""
 
 from __future__ import annotations
 
