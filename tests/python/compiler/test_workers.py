@@ -288,3 +288,16 @@ def test_an_error_of_ours_in_a_kernel_is_told_by_its_message():
         error = Refused()
         error.error_message, error.__cause__ = repr(cause), cause
         assert child._place(error)["why"] == why
+
+
+def test_the_environment_of_a_request_is_in_force_where_settings_were_read_before():
+    """A worker may load what reads the settings before it forks for a request: bisect --torch does."""
+    text = (
+        "from triton_runner import _settings; from triton_runner._worker import child;"
+        "before = _settings.current().level;"
+        "child._set_environment({'prefixes': ['TRITON_'], 'TRITON_RUNNER_LEVEL': 'ptx'});"
+        "print(before, _settings.current().level)"
+    )
+    environment = {**os.environ, "TRITON_RUNNER_LEVEL": "ttgir"}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True)
+    assert done.stdout == "ttgir ptx\n", done.stderr
