@@ -55,8 +55,8 @@ uint64_t Heap::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_) return 0;
   if (begin_.load() == 0) {
-    // Nothing else lies here, so that a program prints the same addresses each time.
-    void* range = mmap(reinterpret_cast<void*>(uint64_t{0x61} << 40), limit_, PROT_READ | PROT_WRITE,
+    // Nothing else lies here, under ASan either, so that a program prints the same addresses each time.
+    void* range = mmap(reinterpret_cast<void*>(uint64_t{0x41} << 40), limit_, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) return 0;
     fresh_ = reinterpret_cast<uint64_t>(range);
