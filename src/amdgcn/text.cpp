@@ -186,7 +186,8 @@ class ParsedModule final : public Module {
     for (size_t at = all.find(kMark); at != std::string_view::npos; at = all.find(kMark, at + 1)) {
       const size_t from = at + kMark.size();
       Kernel k;
-      k.name = trimmed(all.substr(from, all.find('\n', from) - from));
+      const std::string_view rest = all.substr(from, all.find('\n', from) - from);
+      k.name = trimmed(rest.substr(0, comment_at(rest)));
       if (!by_name_.try_emplace(k.name, kernels_.size()).second) continue;
       kernels_.push_back(std::move(k));
     }
@@ -251,7 +252,8 @@ class ParsedModule final : public Module {
         if (const size_t last = target_.rfind("gfx"); last != 0) target_.remove_prefix(last);
       }
     } else if (name == ".amdhsa_kernel") {
-      described_ = &kernels_[by_name_.at(text)];
+      const auto found = by_name_.find(text);
+      described_ = found == by_name_.end() ? nullptr : &kernels_[found->second];  // it has no name
     } else if (name == ".end_amdhsa_kernel") {
       described_ = nullptr;
     } else if (name == ".amdgpu_metadata") {

@@ -71,6 +71,20 @@ TEST(amdgcn_arguments) {
   CHECK_EQ(k.threads, 128u);
 }
 
+TEST(amdgcn_names_of_descriptors) {
+  const std::string text = text_of("\ts_nop 0\n");
+  const auto changed = [&](std::string_view end) {
+    std::string other = text;
+    const std::string_view mark = ".amdhsa_kernel k";
+    return other.replace(other.find(mark), mark.size(), ".amdhsa_kernel" + std::string(end));
+  };
+  const auto module = amdgcn::parse(changed(" k  ; of the launch"), "k.amdgcn");
+  CHECK(module.ok() && (*module)->kernels()[0].name == "k");
+  CHECK_EQ((*module)->kernels()[0].directive("next_free_vgpr"), int64_t{7});
+  CHECK(!amdgcn::parse(changed(""), "k.amdgcn").ok());
+  CHECK(amdgcn::parse(text + "\t.amdhsa_kernel\n\t.amdhsa_next_free_vgpr 9\n", "k.amdgcn").ok());
+}
+
 TEST(amdgcn_text_without_a_kernel) {
   CHECK(!amdgcn::parse("", "k.amdgcn").ok());
   CHECK(!amdgcn::parse("\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n", "k.amdgcn").ok());

@@ -351,15 +351,25 @@ void AmdLowering::resolve_jumps() {
 }
 
 bool AmdLowering::lower_kernel() {
+  constexpr uint32_t kMostBytes = 32768;
+  const auto takes = [&](uint32_t offset, uint32_t bytes) {
+    if (offset > kMostBytes || bytes > kMostBytes)
+      return fail("the metadata of kernel '" + std::string(kernel.name) +
+                  "' says that its arguments take more than " + std::to_string(kMostBytes) + " bytes");
+    code.param_bytes = std::max(code.param_bytes, offset + bytes);
+    return true;
+  };
+  if (!takes(0, kernel.kernarg_bytes)) return false;
+  for (const amdgcn::Hidden& h : kernel.hidden)
+    if (!takes(h.offset, std::min(h.bytes, 8u))) return false;
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     const amdgcn::Parameter& p = kernel.parameters[i];
+    if (!takes(p.offset, p.bytes)) return false;
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
                       ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
     if (p.is_pointer || p.bytes == 8) param.kind = exec::ParamKind::kPointer;
     code.params.push_back({p.offset, p.bytes, std::move(param)});
-    code.param_bytes = std::max(code.param_bytes, p.offset + p.bytes);
   }
-  code.param_bytes = std::max(code.param_bytes, kernel.kernarg_bytes);
   code.begin_parameters = [hidden = kernel.hidden](const Code& of, const LaunchShape& launch,
                                                    std::byte* out) {
     for (const amdgcn::Hidden& h : hidden) {
