@@ -53,7 +53,10 @@ def prove(words: list[str], environment: dict[str, str], seconds: float = SECOND
     command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(seconds)]
     command += [word for name in PROPERTIES for word in ("--property", name)]
     command += ["--launches", "2000", "--given", GIVEN, *words]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    KEPT.mkdir(parents=True, exist_ok=True)  # tutorials write their pictures where they are run
+    done = subprocess.run(
+        command, cwd=KEPT, capture_output=True, text=True, env={**os.environ, **environment}
+    )
     try:
         return json.loads(done.stdout[done.stdout.index("{\n") :])["proofs"]
     except (ValueError, KeyError):
@@ -79,7 +82,7 @@ def of_library(name: str, only: str) -> list[dict]:
 def of_tutorials(folder: str) -> list[dict]:
     found = []
     for script in sorted(pathlib.Path(folder).glob("[0-9]*.py")):
-        words = ["--pretend-cuda", str(script)], {"TRITON_RUNNER_QUICK": "1"}, OF_TUTORIALS
+        words = ["--pretend-cuda", str(script.resolve())], {"TRITON_RUNNER_QUICK": "1"}, OF_TUTORIALS
         for proof in kept(script.stem, functools.partial(prove, *words)):
             found.append(proof)
             print(f"{script.name}, {proof['kernel']}: {_verdicts(proof)}", flush=True)
