@@ -144,6 +144,8 @@ def main() -> None:
     parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if unknown := {*options.libraries} - {*libraries.LIBRARIES}:
+        parser.error(f"no library {', '.join(unknown)}; there are {', '.join(libraries.LIBRARIES)}")
     make = {name: functools.partial(of_library, name, options.only) for name in options.libraries}
     groups = {name: of() if options.only else kept(name, of) for name, of in make.items()}
     if options.tutorials:
