@@ -13,7 +13,7 @@ from triton_runner.verbs.prove import cover
 from triton_runner.verbs.prove.facts import Access, Place, program, programs
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
-from triton_runner.verbs.prove.results import NOTHING, PROVED, UNKNOWN, Reason
+from triton_runner.verbs.prove.results import NOTHING, PROVED, UNKNOWN, Reason, reason_at
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.terms import (
     FALSE,
@@ -85,7 +85,7 @@ class Checker:
         left = self._deadline - now()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
-            finding.unknown.append(_reason(late, place))
+            finding.unknown.append(reason_at(late, place))
             return False
         late, answer = self._solver.late, self._solver.proves(goal, given, min(left, self._solver.seconds))
         if answer is True:
@@ -94,14 +94,14 @@ class Checker:
             what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.1f} s: --timeout)"
         if base and self._tensors[base].is_guessed and self._is_free:
             advice = f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
-            finding.unknown.append(_reason(f"{what}; {advice}", place))
+            finding.unknown.append(reason_at(f"{what}; {advice}", place))
             return False
         data = [note for note in _notes(goal, *given) if self._is_data(note)]
         if data:
             advice = f"it depends on what is {data[0]}: --given '{data[0].argument or 'NAME'} in 0..V'"
-            finding.unknown.append(_reason(f"{what}; {advice}", place))
+            finding.unknown.append(reason_at(f"{what}; {advice}", place))
         else:
-            finding.goals.append(Goal((*given, negated(goal)), _reason(what, place)))
+            finding.goals.append(Goal((*given, negated(goal)), reason_at(what, place)))
         return False
 
     def _is_data(self, note: str) -> bool:
@@ -117,13 +117,13 @@ class Checker:
             name = declared.get(self._tensors[access.base].memory) if access.base else None
             if access.kind != "loads" and name is not None:
                 why = f"--given says what {name} holds, and the kernel writes to it"
-                finding.unknown.append(_reason(why, access.place))
+                finding.unknown.append(reason_at(why, access.place))
         for problem in self._reader.problems:
-            finding.unknown.append(_reason(problem.why, problem.place))
+            finding.unknown.append(reason_at(problem.why, problem.place))
         if ends.goals or ends.unknown:
             first = ends.goals[0].reason if ends.goals else ends.unknown[0]
             text = f"a counted loop is not proved to end, or its counter overflows: {first.text}"
-            finding.unknown.append(Reason(text, first.file, first.line))
+            finding.unknown.append(reason_at(text, first))
         return not finding.unknown
 
     def _without_wraps(self, term, given) -> tuple:
@@ -165,7 +165,7 @@ class Checker:
         """The tensor of an access; None, and why, where it is not known."""
         if access.base is None:
             finding.unknown.append(
-                _reason(f"the address of {access.op} is not followed: {access.note}", access.place)
+                reason_at(f"the address of {access.op} is not followed: {access.note}", access.place)
             )
             return None
         tensor = self._tensors[access.base]
@@ -175,7 +175,7 @@ class Checker:
                 f"or give a program that launches the kernel"
             )
             if all(one.text != text for one in finding.unknown):
-                finding.unknown.append(_reason(text, access.place))
+                finding.unknown.append(reason_at(text, access.place))
             return None
         return tensor
 
@@ -204,7 +204,7 @@ class Checker:
             finding.count += 1
             if access.base is None:
                 finding.unknown.append(
-                    _reason(f"the address of {access.op} is not followed: {access.note}", access.place)
+                    reason_at(f"the address of {access.op} is not followed: {access.note}", access.place)
                 )
                 continue
             mask, left = self._without_wraps(access.mask, access.given)
@@ -236,12 +236,12 @@ class Checker:
         finding = self._counted = Finding("ends")
         for problem in self._reader.problems:
             if problem.goes_back:
-                finding.unknown.append(_reason(problem.why, problem.place))
+                finding.unknown.append(reason_at(problem.why, problem.place))
         for loop in self._reader.loops:
             finding.count += 1
             if loop.lower is None:
                 finding.unknown.append(
-                    _reason(f"the loop's bounds are not followed: {loop.note}", loop.place)
+                    reason_at(f"the loop's bounds are not followed: {loop.note}", loop.place)
                 )
                 continue
             half = 1 << (loop.bits - 1)
@@ -261,7 +261,7 @@ class Checker:
 
     def _ends(self) -> Finding:
         counted, whiles = self._ends_of_loops(), self._reader.whiles
-        late = [_reason("nothing says that the while loop ends", place) for place in whiles]
+        late = [reason_at("nothing says that the while loop ends", place) for place in whiles]
         count, unknown = counted.count + len(whiles), [*counted.unknown, *late]
         return dataclasses.replace(counted, count=count, unknown=unknown)
 
@@ -275,7 +275,7 @@ class Checker:
             finding.count += 1
             if divisor.kind != "int":
                 finding.unknown.append(
-                    _reason(f"the divisor is not followed: {divisor.note}", division.place)
+                    reason_at(f"the divisor is not followed: {divisor.note}", division.place)
                 )
                 continue
             term, _ = self._without_wraps(divisor.term, division.path)
@@ -310,7 +310,7 @@ class Checker:
                 continue
             if self._tensors[write.base].same != self._tensors[other.base].same:
                 text = f"{write.base} and {other.base} share memory"
-                finding.unknown.append(_reason(text, write.place))
+                finding.unknown.append(reason_at(text, write.place))
                 continue
             key = (write.offset, write.mask, write.path, other.offset, other.mask, other.path)
             if key not in done:
@@ -357,13 +357,13 @@ class Checker:
                 continue
             late = [one.after for one in accesses if one.after is not None]
             if late and (accesses := [one for one in accesses if one.after is None]) == []:
-                finding.unknown.append(_reason(f"{base} is written if the while loop ends", late[0]))
+                finding.unknown.append(reason_at(f"{base} is written if the while loop ends", late[0]))
                 continue
             placed = [(access, *self._placed(access)) for access in accesses]
             goal, given = cover.goal(tensor, placed, self._reader.assumes)
             what = f"an element of {base} may not be written"
             if goal is None:
-                reason = _reason(
+                reason = reason_at(
                     f"no program was found that writes a given element of {base}", accesses[0].place
                 )
                 finding.goals.append(Goal((), reason))
@@ -430,7 +430,3 @@ def _notes(*terms) -> list[str]:
     return list(
         dict.fromkeys(atom.note for atom in sorted(atoms_of(*terms)) if atom.kind == "app" and atom.note)
     )
-
-
-def _reason(text: str, place: Place) -> Reason:
-    return Reason(text, place.file, place.line)

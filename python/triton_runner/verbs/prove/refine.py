@@ -20,7 +20,7 @@ from triton_runner._kernel.cases import reads
 from triton_runner.verbs.prove.check import Checker, Finding, Goal
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
-from triton_runner.verbs.prove.results import Reason
+from triton_runner.verbs.prove.results import reason_at
 from triton_runner.verbs.prove.terms import (
     Substitution,
     atoms_of,
@@ -82,7 +82,7 @@ class Refining(Checker):
 
     def __init__(self, upper: Reader, lower: Reader, solver, tensors: dict, budget: float):
         super().__init__(upper, solver, tensors, budget)
-        self._upper, self._lower = upper, lower
+        self._lower = lower
 
     def _refines(self) -> Finding:
         finding = Finding(PROPERTY)
@@ -94,7 +94,7 @@ class Refining(Checker):
             finding.count += 1
             if access.base is None:
                 text = f"at TTGIR the address of {access.op} is not followed: {access.note}"
-                finding.unknown.append(_reason(text, access.place))
+                finding.unknown.append(reason_at(text, access.place))
             else:
                 self._look(finding, access)
         return finding
@@ -104,10 +104,10 @@ class Refining(Checker):
         what = f"{access.op} of TTGIR may access what no line of the kernel {verb} of {access.base}"
         if now() >= self._deadline:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
-            finding.unknown.append(_reason(late, access.place))
+            finding.unknown.append(reason_at(late, access.place))
             return
         offset, mask = self._placed(access)
-        given = [*access.given, mask, *(one.fact for one in self._upper.assumes)]
+        given = [*access.given, mask, *(one.fact for one in self._reader.assumes)]
         goals = []
         for goal in self._there(access, offset):
             goals.append(goal)
@@ -115,10 +115,10 @@ class Refining(Checker):
                 return
         if len(goals) > 1 and self._solver.proves(either(*goals), given) is True:
             return
-        reason = _reason(what, access.place)
+        reason = reason_at(what, access.place)
         data = [one for one in atoms_of(*goals, *given) if one.kind == "app" and isinstance(one.note, Data)]
         if data:
-            finding.unknown.append(_reason(f"{what}; it depends on what is {data[0].note}", access.place))
+            finding.unknown.append(reason_at(f"{what}; it depends on what is {data[0].note}", access.place))
         else:
             finding.goals.append(Goal((*given, *map(negated, goals)), reason))
 
@@ -143,7 +143,7 @@ class Refining(Checker):
         memory = self._tensors[access.base].same
         return [
             one
-            for one in self._upper.accesses
+            for one in self._reader.accesses
             if one.base and self._tensors[one.base].same == memory and one.kind in kinds
             and one.shape == access.shape and (one.after is None or access.after is not None)
         ]  # fmt: skip
@@ -193,7 +193,3 @@ def beyond(launch, programs: int, restore) -> tuple[str, str, int] | None:
                 at = reads.PLACE.fullmatch(place)
                 return text, at["file"] if at else "", int(at["line"]) if at else 0
     return None
-
-
-def _reason(text: str, place) -> Reason:
-    return Reason(text, place.file, place.line)

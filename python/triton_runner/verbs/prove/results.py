@@ -40,6 +40,11 @@ class Reason:
     line: int = 0
 
 
+def reason_at(text: str, place) -> Reason:
+    """A reason with the line of an op's place (facts.py)."""
+    return Reason(text, place.file, place.line)
+
+
 @dataclasses.dataclass(frozen=True)
 class CounterExample:
     """A launch that the engine ran. arguments: numbers by parameter, of tensors their elements; grid; report:

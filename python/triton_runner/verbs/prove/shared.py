@@ -17,6 +17,7 @@ from triton_runner.verbs.prove.results import (
     Answer,
     CounterExample,
     Reason,
+    reason_at,
 )
 from triton_runner.verbs.prove.terms import ge
 
@@ -33,8 +34,8 @@ def answer(text: str, name: str, reproduce) -> Answer:
     function = module.function(name) or (module.kernels or [None])[0]
     buffers = Buffers(function)
     buffers.explore()
-    reasons = [_reason(clash.text, clash.place) for clash in buffers.clashes.values()]
-    reasons += [_reason(why, place) for why, place in buffers.problems.items()]
+    reasons = [reason_at(clash.text, clash.place) for clash in buffers.clashes.values()]
+    reasons += [reason_at(why, place) for why, place in buffers.problems.items()]
     example = _reproduced([*buffers.clashes.values()], reproduce)
     verdict = REFUTED if example else UNKNOWN if reasons else PROVED if buffers.count else NOTHING
     return Answer(PROPERTY, verdict, buffers.count, reasons, example, round(now() - began, 3))
@@ -47,10 +48,6 @@ def _reproduced(clashes: list[Clash], reproduce) -> CounterExample | None:
             text = f"{clashes[0].text}\n{found.report}\n(timing={timing!r}, check='race')"
             return dataclasses.replace(found, report=text)
     return None
-
-
-def _reason(text: str, place) -> Reason:
-    return Reason(text, place.file, place.line)
 
 
 def of_launch(relaunch: Relaunch) -> Answer | None:
