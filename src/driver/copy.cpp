@@ -91,6 +91,14 @@ Error submit_fill(Handle stream, Address to, size_t pitch, unsigned value, unsig
   return submit(stream, fill);
 }
 
+// Nobody waits for a copy from device to device.
+template <class Box>
+Error awaited_copy(const Box* copy, Error (*begin)(const Box*, Handle)) {
+  const bool is_on_device = copy && copy->from_type == kDeviceMemory && copy->to_type == kDeviceMemory;
+  const Error error = begin(copy, nullptr);
+  return is_on_device ? error : awaited(error);
+}
+
 }  // namespace
 
 Error check_copy(const Copy3D& c) {
@@ -214,20 +222,12 @@ Error cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) {
 Error cuMemcpy2DAsync_v2(const Copy2D* copy, Handle stream) {
   return copy ? submit_copy(stream, box(*copy)) : kInvalidValue;
 }
-Error cuMemcpy2D_v2(const Copy2D* copy) {
-  const bool is_on_device = copy && copy->from_type == kDeviceMemory && copy->to_type == kDeviceMemory;
-  const Error error = cuMemcpy2DAsync_v2(copy, nullptr);
-  return is_on_device ? error : awaited(error);
-}
+Error cuMemcpy2D_v2(const Copy2D* copy) { return awaited_copy(copy, cuMemcpy2DAsync_v2); }
 Error cuMemcpy2DUnaligned_v2(const Copy2D* copy) { return cuMemcpy2D_v2(copy); }
 Error cuMemcpy3DAsync_v2(const Copy3D* copy, Handle stream) {
   return copy ? submit_copy(stream, *copy) : kInvalidValue;
 }
-Error cuMemcpy3D_v2(const Copy3D* copy) {
-  const bool is_on_device = copy && copy->from_type == kDeviceMemory && copy->to_type == kDeviceMemory;
-  const Error error = cuMemcpy3DAsync_v2(copy, nullptr);
-  return is_on_device ? error : awaited(error);
-}
+Error cuMemcpy3D_v2(const Copy3D* copy) { return awaited_copy(copy, cuMemcpy3DAsync_v2); }
 
 Error cuMemsetD8Async(Address to, unsigned char value, size_t n, Handle stream) {
   return submit_fill(stream, to, 0, value, 1, n, 1);

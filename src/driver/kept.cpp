@@ -14,12 +14,11 @@
 namespace triton_runner::driver {
 namespace {
 
-// The block that a parameter of 8 bytes points into; null: it is a number, or a structure.
-const Block* pointed(const std::vector<std::byte>& value) {
-  if (value.size() != sizeof(Address)) return nullptr;
+// The address that a parameter may be; 0, which no block has: it is too short or too long for one.
+Address address_in(const std::vector<std::byte>& value) {
   Address at = 0;
-  std::memcpy(&at, value.data(), sizeof at);
-  return state().blocks.find(at);
+  if (value.size() == sizeof at) std::memcpy(&at, value.data(), sizeof at);
+  return at;
 }
 
 void write_file(const std::filesystem::path& path, const void* data, size_t bytes) {
@@ -44,7 +43,7 @@ std::string hex(const std::vector<std::byte>& bytes) {
 
 Kept::Before::Before(const Launch& launch) {
   for (const std::vector<std::byte>& value : launch.values) {
-    const Block* block = pointed(value);
+    const Block* block = state().blocks.find(address_in(value));
     if (!block || std::ranges::any_of(blocks_, [&](const Copy& c) { return c.address == block->address; }))
       continue;
     const auto* bytes = reinterpret_cast<const std::byte*>(block->address);
@@ -76,17 +75,14 @@ void Kept::take(const Launch& launch, uint64_t number, const Before& before, con
     write_file(folder / ("memory-" + std::to_string(i)), copy.bytes.data(), copy.bytes.size());
   }
   for (const std::vector<std::byte>& value : launch.values) {
+    const Address at = address_in(value);
     const auto in = std::ranges::find_if(before.blocks_, [&](const Before::Copy& c) {
-      Address at = 0;
-      if (value.size() == sizeof at) std::memcpy(&at, value.data(), sizeof at);
-      return value.size() == sizeof at && at >= c.address && at - c.address < c.bytes.size();
+      return at >= c.address && at - c.address < c.bytes.size();
     });
     if (in == before.blocks_.end()) {
       text << "value " << hex(value) << '\n';
       continue;
     }
-    Address at = 0;
-    std::memcpy(&at, value.data(), sizeof at);
     text << "pointer " << in - before.blocks_.begin() << ' ' << at - in->address << '\n';
   }
   const std::string_view code = f.module->ptx ? f.module->ptx->text() : std::string_view(f.module->bytes);

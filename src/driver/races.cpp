@@ -2,7 +2,8 @@
 #include "races.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include <triton_runner/base/text.h>
 
 #include "state.h"
 
@@ -39,11 +40,9 @@ Act act_of(exec::ReadSet::How how) {
 }
 
 std::string place_of(Address at) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(at));
   const Block* block = state().blocks.find(at);
-  if (!block) return text;
-  return std::string(text) + " (" + block->label + ", byte " + std::to_string(at - block->address) + ")";
+  if (!block) return base::hex(at);
+  return base::hex(at) + " (" + block->label + ", byte " + std::to_string(at - block->address) + ")";
 }
 
 }  // namespace
