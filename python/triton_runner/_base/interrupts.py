@@ -64,8 +64,9 @@ class _Watch:
         """On the main thread, between two steps of Python. Those who press twice mean it once."""
         if self.came and not self.gentle:
             return
+        if not self.came:
+            sys.unraisablehook = _but_of_half_made(sys.unraisablehook)
         self.came = True
-        sys.unraisablehook = _but_of_half_made(sys.unraisablehook)
         raise KeyboardInterrupt
 
     def _follow(self) -> None:
