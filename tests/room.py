@@ -7,6 +7,7 @@ All of it is read from what the tree says already: the tables of doc/internals, 
 tests/layers.py and the rooms of tests/folders.py, which lint compares with the code."""
 
 import ast
+import itertools
 import pathlib
 import re
 import subprocess
@@ -28,22 +29,28 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
     "simt/front/sass": ["tests/cases/ptx (run again as machine code)", "tests/python/ptx/test_sass.py",
                         "tests/python/ptx/test_sass_pairs.py"],
     "probe/sass": ["tests/cases/sass"],  # where registers hold values: nothing of it is executed
-    "amdgcn": ["tests/cases/amdgcn"], "simt/front/amdgcn": ["tests/cases/amdgcn"],
-    "tile": ["tests/cases/op", "tests/cases/tile"],
+    "amdgcn": ["tests/cases/amdgcn", "tests/python/amdgcn"],
+    "simt/front/amdgcn": ["tests/cases/amdgcn", "tests/python/amdgcn"],
+    "tile": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
     "tile/check": ["tests/cases/check", "tests/python/checks"],
-    "tile/machine": ["tests/cases/op", "tests/cases/tile-gpu"], "probe/insert": ["tests/cases/insert"],
-    "num": ["tests/cases/op"], "machine": ["tests/cases/tile-gpu", "tests/cases/ptx"],
-    "layout": ["tests/golden/layouts.txt"],
+    "tile/machine": ["build/golden/tile-gpu (made by tests/golden)", "tests/cases/tile-gpu"],
+    "probe/insert": ["tests/cases/insert"], "artifact": ["tests/python/artifact"],
+    "num": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
+    "machine": ["tests/cases/tile-gpu", "tests/cases/ptx"],
+    "layout": ["src/tile/machine/encoding_test.cpp (on tests/golden/layouts.txt)",
+               "tests/python/see/test_layout.py", "tests/python/cli/mistakes/layout.txt"],
 }  # fmt: skip
 PUBLIC = ast.literal_eval(  # public name: the module that has it
     re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
 )
+UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
 PARTS = ("command", "run", "text", "results")  # of a verb: no subject of a test
 PAGE = {
     "num": "numerics.md",
     "layout": "layouts.md",
     "lanes": "simt.md",
     "machine": "hardware.md",
+    "artifact": "devices.md",
     "deploy": "devices.md",
     "amdgcn": "simt-amdgcn.md",
     "sass": "simt-sass.md",
@@ -84,10 +91,20 @@ def grep(pattern: str, *places: str) -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
 
 
+def says(path: pathlib.Path, pattern: str) -> str:
+    """The words of a file's opening that fit a pattern; or else of the folder in which it lies."""
+    openings = [opening(one, whole=True) for one in (path, path.parent / "__init__.py") if one.is_file()]
+    return next((found[1] for words in openings if (found := re.search(pattern, words))), "")
+
+
 def told(path: pathlib.Path) -> list[str]:
-    """The tests that a file itself names: "It is tested through tests/python/launch/test_jit.py"."""
-    found = re.search(r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")", opening(path, whole=True))
-    return re.findall(r"\btests/[\w/.-]*\w", found[1]) if found else []
+    """The tests that a file names itself: "It is tested through tests/python/launch/test_jit.py"."""
+    return re.findall(r"\btests/[\w/.-]*\w", says(path, r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")"))
+
+
+def described(path: pathlib.Path) -> str:
+    """The page that a file names itself: "It is described in doc/guide/shapes.md"."""
+    return says(path, r"\bdescribed in (doc/[\w/.-]+\.md)")
 
 
 def outside(path: pathlib.Path) -> str:
@@ -108,8 +125,10 @@ def headers(path: pathlib.Path) -> list[pathlib.Path]:
         return [path]
     if path.with_suffix(".h").is_file():
         return [path.with_suffix(".h")]
-    library = path.relative_to(ROOT / "src").parts[0]
-    places = [f"src/{library}", f"include/triton_runner/{library}"]
+    places = ["python/bindings", "python/bindings"]
+    if path.is_relative_to(ROOT / "src"):
+        library = path.relative_to(ROOT / "src").parts[0]
+        places = [f"src/{library}", f"include/triton_runner/{library}"]
     staged = [*(ROOT / places[0]).glob(f"internal/{path.stem}.h"), *(ROOT / places[1]).glob(f"{path.stem}.h")]
     names = "|".join(defined(path)) or "-"
     declared = [ROOT / one for one in grep(rf"^(class|struct) ({names})\b[^;]*\{{", *places)]
@@ -122,10 +141,13 @@ def headers(path: pathlib.Path) -> list[pathlib.Path]:
 def users_of(path: pathlib.Path) -> list[str]:
     """The files that include a file's own header. Of one that shares its header those that name its class,
     and of the other files of that class those that call what this one defines; or that name its functions."""
-    near = headers(path)
+    near, library = headers(path), path.relative_to(ROOT / "src").parts[0]
     if path in near or any(one.stem == path.stem for one in near):
-        return [name for header in near for name in includers(header) if ROOT / name != path]
-    names, library = "|".join(defined(path)) or "-", path.relative_to(ROOT / "src").parts[0]
+        names = "|".join(re.findall(r"^[^#/\s}][^(]*[ *&](\w+)\(", "".join(map(outside, near)), re.M)) or "-"
+        calls = grep(rf"\b{library}::({names})\(", "src", "python/bindings", "fuzz", "tests/unit")
+        found = [*calls, *(name for header in near for name in includers(header))]
+        return [name for name in dict.fromkeys(found) if ROOT / name not in (path, *near, UMBRELLA)]
+    names = "|".join(defined(path)) or "-"
     calls = "|".join(re.findall(r"^[\w:<>*& ]*\b[A-Z]\w+::(\w+)\(", outside(path), re.M)) or "-"
     found = grep(rf"\b({names})\b", f"src/{library}") if near else []
     for name in dict.fromkeys([*found, *(name for header in near for name in includers(header))]):
@@ -142,7 +164,7 @@ def users_of(path: pathlib.Path) -> list[str]:
 def includers(header: pathlib.Path) -> list[str]:
     """The files that include a header, as it lies or as its folder stages it."""
     found = []
-    places = "src", "include", "python/bindings", "tests/unit"
+    places = "src", "include", "python/bindings", "tests/unit", "fuzz"
     for name in grep(rf"#include .*\b{re.escape(header.name)}[\">]", *places):
         for included in re.findall(r'#include ["<]([^">]+)[">]', (ROOT / name).read_text()):
             beside = (ROOT / name).parent / included
@@ -172,13 +194,13 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         (one for one in (PAGE.get(library), f"{library}.md") if one and (PAGES / one).is_file()), page
     )
     facts = [("library", f"src/{library}: {plain(cells[1])}")]
-    may = ", ".join(below(library, rows)) or "nothing else of src"
+    may = ", ".join([f"src/{library}", *below(library, rows)])
     if library == "simt":
         room = folders.simt_room(path)
         inner, _ = table("simt.md")[room]
         under = ", ".join(folders.SIMT_ROOMS[: folders.SIMT_ROOMS.index(room)]) or "no other room"
         facts.append(("room", f"src/simt/{room}: {plain(inner[-1])}"))
-        may = f"its own room; of src/simt {under}; {may}"
+        may = f"its own room; of src/simt {under}; {', '.join(below(library, rows))}"
         page = "simt-amdgcn.md" if "amdgcn" in room else "simt-sass.md" if "sass" in room else "simt.md"
     elif library == "tile":
         room = path.parent.name if path.parent.name in folders.MAY_INCLUDE else ""
@@ -188,7 +210,7 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         if not room and path.stem in folders.ON_TOP:
             under = "all folders of src/tile, above which it stands"
         page = "tile-engine.md"
-        may = f"the core (src/tile itself) and {under}; {may}"
+        may = f"its own folder, the core (src/tile itself) and {under}; {', '.join(below(library, rows))}"
     elif len(inside.parts) > 2 and inside.parts[-2] != "internal":
         facts.append(("room", f"src/{inside.parent}: {plain(rows[str(inside.parent)][0][-1])}"))
     users = users_of(path)
@@ -197,11 +219,11 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     folder = [str(one.relative_to(ROOT)) for one in sorted(path.parent.glob("*_test.cpp"))]
     nearest = max((name for name in CASES if f"{inside.parent}/".startswith(f"{name}/")), key=len, default="")
     cases = CASES.get(nearest, [])
-    handlers = re.findall(r"^[\w:<>*& ]+ lower_(\w+)\([^;]*\{$", outside(path), re.M)
+    handlers = rows_of(re.findall(r"^void lower_(\w+)\([^;]*?\) \{", outside(path), re.M))
     python = [one for one in [*tests, *cases] if one.startswith("tests/python/")]
     facts += [
         ("includes", may),
-        ("is used by", shown([n for n in users if n not in tests] or [f"the row of {n}" for n in handlers])),
+        ("is used by", shown([n for n in users if n not in tests] or handlers)),
         (
             "tests",
             grouped([("", tests), ("of the folder: ", [] if tests else folder), ("", cases)])
@@ -216,9 +238,23 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     return facts
 
 
+def rows_of(handlers: list[str]) -> list[str]:
+    """The rows of ops.def that handlers of the tile engine have: "the row of tt.splat"."""
+    text = (ROOT / "include" / "triton_runner" / "ir" / "ops.def").read_text()
+    found = {}
+    for name, words in re.findall(r'^OP\(\w+, "([^"]+)", (.*)', text, re.M):
+        for handler in re.findall(r"\bLOWER\((\w+)\)", words):
+            found.setdefault(handler, []).append(name)
+    return [f"the row of {name}" for handler in handlers for name in found.get(handler, [])]
+
+
 def page_naming(files: list[pathlib.Path], otherwise: str) -> str:
     """The page of a room, unless only another one of internals names a file of it."""
-    names = "|".join(re.escape(str(one.relative_to(ROOT))) for one in files)
+    if described(files[0]):
+        return described(files[0])
+    paths = [str(one.relative_to(ROOT)) for one in files]
+    staged = [one.removeprefix("src/").replace("/internal/", "/") for one in paths if "/internal/" in one]
+    names = "|".join(map(re.escape, [*paths, *staged]))
     pages = [one for one in grep(rf"\b({names})", "doc/internals") if not one.endswith("architecture.md")]
     page = str((PAGES / otherwise).resolve().relative_to(ROOT))
     return pages[0] if pages and page not in pages else page
@@ -250,7 +286,7 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         if name in imported or (is_room and any(one.startswith(f"{name}.") for one in imported))
     ]  # fmt: skip
     if path.stem not in ("__init__", *PARTS):
-        started = grep(rf'["/]{path.name}"', "python/triton_runner")
+        started = grep(rf'["/]{path.name}"', str(path.parent.relative_to(ROOT)))  # as a program, by its room
         users += [one.removeprefix("python/triton_runner/")[:-3].replace("/", ".") for one in started]
     verb = name.split(".")[1] if room == "verbs" and "." in name else ""
     users = sorted(dict.fromkeys(users))
@@ -258,15 +294,20 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     own = list(dict.fromkeys([*told(path), *own]))
     tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
     if not own:
-        through = ((user, tests_of(user, known[user])[0]) for user in users if user in known)
-        tests += [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
+        through = [
+            (user, [*itertools.chain(*tests_of(user, known[user]))]) for user in users if user in known
+        ]
+        tests[1:1] = [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
+    if verb:
+        tests.append(("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
     may = f"its own room{inner or f' ({room})'}, and {', '.join(under) or 'the standard library'}"
     if verb:
         others = [f"verbs.{to}, for {why}" for (one, to), why in layers.BETWEEN.items() if one == verb]
-        may = f"its own folder, and of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}"
+        others = "; ".join(others) or "none"
+        may = f"{within(verb, path)}of other verbs {others}; {', '.join(under)}"
     facts += [
         ("imports", f"{may}; less, where its opening says so"),
         (
@@ -292,26 +333,84 @@ def named(name: str) -> str:
     return rf"{dotted}($|[^.\w])|from {dotted} import|from {room} import .*\b{last}\b{offered}"
 
 
+def within(verb: str, path: pathlib.Path) -> str:
+    """Which folders of its verb a module may import: its own, and those that import nothing of its own."""
+    top = layers.PACKAGE / "verbs" / verb
+    files = {top: [one for one in top.glob("*.py") if one.stem != "command"]} | {
+        one: [*one.rglob("*.py")] for one in sorted(top.iterdir()) if one.is_dir() and [*one.glob("*.py")]
+    }
+    own = next((one for one, held in files.items() if path in held), top)
+
+    def imports(one: pathlib.Path, other: pathlib.Path) -> bool:
+        wanted = rf"triton_runner\.{str(other.relative_to(layers.PACKAGE)).replace('/', '[.]')}"
+        beneath = [n.name for n in files if n != other and n.is_relative_to(other)]
+        wanted += rf"(?!\.({'|'.join(beneath)})\b)\b" if beneath else r"\b"
+        return any(re.search(wanted, held.read_text()) for held in files[one])
+
+    free = [str(one.relative_to(layers.PACKAGE)) for one in files if one != own and not imports(one, own)]
+    return "its own folder, " + "".join(f"{one}, " for one in free)
+
+
+def of_verb(verb: str, path: pathlib.Path) -> list[str]:
+    """The tests of a verb: those first that have most words in common with the path of a module."""
+    found = [*grep("", f"tests/python/{verb}/test_*.py"), *grep("", f"tests/python/*/test_{verb}.py")]
+    found = found or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
+    others = {f"test_{one.name}.py" for one in (layers.PACKAGE / "verbs").iterdir() if one.name != verb}
+    found = [one for one in found if pathlib.Path(one).name not in others]
+    words = set(re.findall("[a-z]+", str(path.relative_to(layers.PACKAGE / "verbs" / verb)))) - {"py"}
+    return sorted(found, key=lambda one: (-len(words & set(re.findall("[a-z]+", one))), one))
+
+
 def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
-    """The tests of a module, which have its name or that of its folder or verb, and others that use it."""
+    """The tests that name a module: those that have its name or that of its folder or verb, and others."""
     verb = name.split(".")[1] if name.startswith("verbs.") else ""
     last = verb if path.stem in PARTS else path.parent.name if path.stem == "__init__" else path.stem
     near = verb or (path.parent.name if path.parent != layers.PACKAGE else last).lstrip("_")
-    last = last.lstrip("_")[:7]  # test_translate.py is of _pipeline.translation
+    last = last.lstrip("_")
+    alike = last[: max(7, len(last) - 3)]  # test_translate.py is of _pipeline.translation
     found = [one for one in grep(named(name), "tests") if "/test_" in one]
-    if verb and not found:
-        found = [*grep("", f"tests/python/{near}/test_*"), *grep("", f"tests/python/*/test_{near}.py")]
-        found = found or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
-        last = ""  # they are of each module of the verb
-    found += grep("", f"tests/python/*/test_{last}.py")
+    found += [
+        one for one in grep("", f"tests/python/*/test_{alike}*.py")
+        if (not verb or f"/{verb}" in one) and (pathlib.Path(one).stem == f"test_{last}" or len(alike) > 6)
+    ]  # fmt: skip
+    last = alike
     found = sorted(set(found), key=lambda one: (f"/test_{last}" not in one, f"/{near}/" not in one, one))
     words = (f"_{last}", f"/{verb}/", f"_{verb}") if verb else (f"_{last}",)
     own = [one for one in found if any(word in one for word in words)]
     return own, [one for one in found if one not in own]
 
 
+def of_binding(path: pathlib.Path) -> list[tuple[str, str]]:
+    """Tells a file of python/bindings: (word, fact) a row. Its users are the modules that take its names."""
+    rows = table("architecture.md")
+    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', path.read_text())
+    names += re.findall(r'def_submodule\("(\w+)"', path.read_text())
+    found = [name for name in dict.fromkeys(names) if not name.startswith("__")]
+    users = grep(rf"_core\b.*\b({'|'.join(found)})\b", "python/triton_runner") if found else []
+    users += [one for header in headers(path) for one in includers(header) if ROOT / one != path]
+    modules = [
+        str(pathlib.Path(one).relative_to("python/triton_runner"))[:-3].replace("/", ".")
+        for one in users
+        if one.endswith(".py")
+    ]
+    known = layers.modules()
+    tests = [one for name in modules if name in known for one in tests_of(name, known[name])[0]]
+    tests = sorted(dict.fromkeys([*told(path), *tests]), key=lambda one: path.stem not in one)
+    return [
+        ("library", f"python/bindings: {plain(rows['python/bindings'][0][1])}"),
+        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
+        ("is used by", shown(modules + [one for one in users if one.endswith((".cpp", ".h"))])),
+        ("tests", shown(tests, "those of who uses it")),
+        ("page", page_naming([path], "architecture.md")),
+        ("try", f"make develop; pytest -q {tests[0]}" if tests else "make test"),
+    ]
+
+
 def page_of(path: pathlib.Path, verb: str) -> str:
-    """The guide of a verb, or the page of internals or reference that names the module most."""
+    """The page that the module names, the guide of a verb, or the page of internals or reference that names
+    the module most."""
+    if described(path):
+        return described(path)
     guide = ROOT / "doc" / "guide" / f"{verb}.md"
     if verb and guide.is_file():
         return str(guide.relative_to(ROOT))
@@ -321,7 +420,8 @@ def page_of(path: pathlib.Path, verb: str) -> str:
         ]
         return ", ".join(["doc/reference/cli.md", *shows[:2]])
     own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
-    for word in (f"{path.parent.name}/{path.name}", f"triton_runner.{own}\\b"):
+    public = () if path.parent.name.startswith("_") else (f"triton_runner.{own}\\b",)
+    for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
         places = grep(word, "doc/internals", "doc/reference")
         if places:
             return max(places, key=lambda one: len(re.findall(word, (ROOT / one).read_text())))
@@ -353,10 +453,12 @@ def main(arguments: list[str]) -> int:
             return 2
         if path.is_relative_to(ROOT / "src"):
             facts = of_source(path)
+        elif path.is_relative_to(ROOT / "python" / "bindings"):
+            facts = of_binding(path)
         elif path.is_relative_to(layers.PACKAGE):
             facts = of_module(path)
         else:
-            print(f"{argument}: not in src or python/triton_runner, whose rooms this tells", file=sys.stderr)
+            print(f"{argument}: not in src or python, whose rooms this tells", file=sys.stderr)
             return 2
         print(f"{path.relative_to(ROOT)}: {opening(path)}")
         print("".join(f"  {word:<11} {fact}\n" for word, fact in facts))

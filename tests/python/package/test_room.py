@@ -17,7 +17,16 @@ TOLD = {
     "src/simt/ops/warp.cpp": [
         "src/simt/ops: handlers of what threads do", "code, state, check", "doc/internals/simt.md"],
     "src/simt/front/amdgcn/lower.cpp": ["doc/internals/simt-amdgcn.md", "tests/cases/amdgcn"],
-    "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of hardware", "by  the row of amd_buffer_lo"],
+    "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of hardware", "the row of amdg.buffer_load, "],
+    "src/tile/ops/shape.cpp": ["the row of tt.get_program_id, ", "its own folder, the core"],
+    "src/artifact/occupancy.cpp": ["python/bindings/artifact.cpp", "devices.md", "tests/python/artifact"],
+    "python/bindings/apart.cpp": ["python/bindings: nanobind", "is used by  python/bindings/"],
+    "python/triton_runner/verbs/debug/dap/guard.py": [
+        "its own folder, verbs/debug, of", "debug-editors.md", "pytest -q tests/python/debug/test_dap_ro"],
+    "python/triton_runner/verbs/bisect/inductor/compiled.py": [
+        "its own folder, of other verbs none", "torch-bisect.md", "bisect/test_torch_stages.py"],
+    "python/triton_runner/verbs/bisect/fault.py": ["its own folder, verbs/bisect/inductor, of other"],
+    "python/triton_runner/_artifact/kernel.py": ["_kernel.cost.profiling, and 3 more", "dump/test_dump_inse"],
     "src/ir/text_writer.cpp": ["src/ir/module.cpp, src/ir/parse_assembly", "tests/python/tile/test_ir.py"],
     "src/tile/check/shadow.cpp": ["src/tile/check/uninit.h", "cases\"; pytest -q tests/python/checks"],
     "src/amdgcn/memory.cpp": ["is used by  src/amdgcn/decode.cpp\n", "of the folder: src/amdgcn/decode_test"],

@@ -5,4 +5,6 @@ graph gives with the same graph in eager mode.
 - captured, inside: the graphs that Dynamo captures, and those that Inductor compiles
 - graphs, code, lines: a graph in eager mode; hooks in Inductor's code; the user's lines
 - compiled: what a run answers
-- preload: what a worker loads for all of its runs"""
+- preload: what a worker loads for all of its runs
+
+It is described in doc/guide/torch-bisect.md, and tested by tests/python/bisect/test_torch_stages.py."""

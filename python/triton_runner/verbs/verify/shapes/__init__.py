@@ -7,4 +7,6 @@
 - cases, inputs, layouts: the calls that are tried, and their arguments in memory
 - calling, launching, ran, compared: one call, its launches, and whether its results are right
 - smaller, lines, hints: a call that shows a fault made small, the access at fault, and tricks that no right
-  function needs"""
+  function needs
+
+It is described in doc/guide/shapes.md."""
