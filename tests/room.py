@@ -384,7 +384,7 @@ def of_binding(path: pathlib.Path) -> list[tuple[str, str]]:
     """Tells a file of python/bindings: (word, fact) a row. Its users are the modules that take its names."""
     rows = table("architecture.md")
     names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', path.read_text())
-    names += re.findall(r'def_submodule\("(\w+)"', path.read_text())
+    names = re.findall(r'def_submodule\("(\w+)"', path.read_text()) or names
     found = [name for name in dict.fromkeys(names) if not name.startswith("__")]
     users = grep(rf"_core\b.*\b({'|'.join(found)})\b", "python/triton_runner") if found else []
     users += [one for header in headers(path) for one in includers(header) if ROOT / one != path]
