@@ -1,30 +1,74 @@
 """Shows progress: work that takes more than a second tells on a terminal how far it is, in a line or a bar
-that goes away at the end. Work that is done sooner shows nothing, and so does a pipe, unless lines are asked
-for:
+that goes away at the end. In a pipe, and of work that has nothing to count, it tells a line on stderr after
+three seconds, and then every ten:
 
-    scan: run 7 of 16: ptx, check race      after three seconds, and then every ten at most
-"""
+    ... verify: scan: run 7 of 16: ptx, check race, 13 s
+
+Work that is done sooner shows nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 
-DELAY = 1.0  # seconds before anything is shown
-# For lines in a pipe: seconds before the first, and between two.
-LINES_DELAY, LINES_EVERY = 3.0, 10.0
+DELAY = 1.0  # seconds before anything is shown on a terminal
+LINES_DELAY, LINES_EVERY = 3.0, 10.0  # seconds before the first line, and between two
+
+_around: list[_Lines] = []  # the work that is under way, of which inner work tells more
+
+
+class _Lines:
+    """A thread that writes what was last told, whether or not the work has got further."""
+
+    def __init__(self, title: str):
+        self._title, self._text, self._count, self._began = title, "", "", time.monotonic()
+        self._ended = threading.Event()
+        threading.Thread(target=self._write, daemon=True).start()
+
+    def told(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
+        self._text = self._text if text is None else text.partition("\n")[0]
+        self._count = f"{done} of {total}" if done is not None and total else self._count
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def _write(self) -> None:
+        delay = LINES_DELAY
+        while not self._ended.wait(delay):
+            delay = LINES_EVERY
+            words = ": ".join(filter(None, (self._title, self._text)))
+            passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+                print(f"... {passed}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
-def telling(title: str = "", wanted: bool = True, bar: bool = False, lines: bool = False):
-    """Gives told(text=None, done=None, total=None): what is being done, and how many of how many. lines: in a
-    pipe too."""
-    rich = _rich() if wanted and sys.stderr.isatty() else None
+def lines(title: str):
+    """Gives told() as telling() does, in lines, on a terminal too."""
+    for outer in _around:
+        outer.stop()
+    told = _Lines(title)
+    _around.append(told)
+    try:
+        yield told.told
+    finally:
+        told.stop()
+        _around.remove(told)
+
+
+@contextlib.contextmanager
+def telling(title: str = "", bar: bool = False):
+    """Gives told(text=None, done=None, total=None): what is being done, and how many of how many."""
+    rich = _rich() if sys.stderr.isatty() else None
     if rich is None:
         # A stream that was put in the place of the process's own collects what is said.
-        yield _lines() if wanted and lines and sys.stderr is sys.__stderr__ else _nothing
+        with lines(title) if sys.stderr is sys.__stderr__ else contextlib.nullcontext(_nothing) as told:
+            yield told
         return
+    for outer in _around:
+        outer.stop()
     began = time.monotonic()
 
     # It is there from the beginning, so that what the work prints stands above it, but empty for a while.
@@ -55,29 +99,6 @@ def telling(title: str = "", wanted: bool = True, bar: bool = False, lines: bool
 
 def _nothing(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
     pass
-
-
-def _lines():
-    global _due
-    _due = time.monotonic() + LINES_DELAY
-
-    def told(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
-        global _due
-        if text is not None and time.monotonic() >= _due:
-            _due = time.monotonic() + LINES_EVERY
-            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
-                print(text.partition("\n")[0], file=sys.stderr, flush=True)
-
-    return told
-
-
-_due = 0.0  # when the next line may be
-
-
-def anew() -> None:
-    """Other work begins: it tells after three seconds, whenever the last line was."""
-    global _due
-    _due = min(_due, time.monotonic() + LINES_DELAY)
 
 
 def _rich():

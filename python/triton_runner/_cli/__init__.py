@@ -15,7 +15,7 @@ import sys
 import click
 
 from triton_runner import _core
-from triton_runner._base import interrupts, releases
+from triton_runner._base import interrupts, progress, releases
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._cli import help
 from triton_runner._core.probe import nearest_names
@@ -51,6 +51,8 @@ class _Group(help.Group):
     def resolve_command(self, context, args):
         name, command, rest = super().resolve_command(context, args)
         context.with_resource(_spelled(command.params))
+        if command.listed[0] not in ("", "execute"):  # there the user's program speaks, or the verb itself
+            context.with_resource(progress.lines(name))
         return name, command, rest
 
     def invoke(self, context):

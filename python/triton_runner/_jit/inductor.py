@@ -2,8 +2,8 @@
 tunes its kernels itself, and hands them to a launcher of its own, which asks nobody.
 
 A kernel that Inductor has settled on is launched as kernel[grid](...) instead, so that dumping(), checks,
-settings and entries at other levels work as for any kernel. It is described in doc/guide/torch-compile.md, and
-tested by tests/python/pretend/test_torch_compile.py.
+settings and entries at other levels work as for any kernel. It is described in doc/guide/torch-compile.md,
+and tested by tests/python/pretend/test_torch_compile.py.
 """
 
 from __future__ import annotations

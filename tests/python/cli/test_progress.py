@@ -1,9 +1,10 @@
-"""Verbs that take long tell on a terminal how far they are: above a second, and never into a pipe."""
+"""Verbs that take long tell how far they are: on a terminal above a second, in a pipe above three."""
 
 import contextlib
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import time
 
@@ -87,27 +88,42 @@ def test_told_above_a_second_only(monkeypatch):
 
 
 def test_lines_in_a_pipe(monkeypatch):
-    """One after a while, and others later; none where nobody asked, or for who collects messages."""
+    """The newest after a while, whether or not the work gets further, and others later; of work within work
+    the inner's alone; none for who collects messages."""
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
-    monkeypatch.setattr(progress, "LINES_DELAY", 0.2)
-    with progress.telling(lines=True) as told:
-        time.sleep(0.3)
-        told("nobody asked for it")
-    monkeypatch.setattr(sys, "__stderr__", pipe)
+    monkeypatch.setattr(progress, "LINES_DELAY", 0.3)
+    monkeypatch.setattr(progress, "LINES_EVERY", 1000.0)
     with progress.telling() as told:
-        time.sleep(0.3)
         told("nobody asked for it")
-    with progress.telling(lines=True) as told:
-        told("too soon")
-        time.sleep(0.3)
-        told("scan: run 7 of 16\nand more")
+        time.sleep(0.5)
+    assert not pipe.getvalue()
+    monkeypatch.setattr(sys, "__stderr__", pipe)
+    with progress.lines("verb"), progress.telling("runs", bar=True) as told:
+        told("too old")
+        told("scan: run 7\nand more", 7, 16)
+        until = time.monotonic() + 60
+        while not pipe.getvalue() and time.monotonic() < until:
+            time.sleep(0.1)
         told("too soon again")
-    assert pipe.getvalue() == "scan: run 7 of 16\n"
-    with progress.telling(lines=True) as told:
-        time.sleep(0.3)
+    assert re.fullmatch(r"\.\.\. runs: scan: run 7, 7 of 16, \d+ s\n", pipe.getvalue())
+    with progress.telling() as told:
         pipe.close()
+        time.sleep(0.5)
         told("nobody reads it")
+
+
+def test_a_verb_that_counts_nothing():
+    """A process of its own shows what a program that reads the pipe sees."""
+    code = "import sys, time; from triton_runner._base import progress; progress.LINES_DELAY = 0.2\n"
+    code += "from triton_runner.verbs.layout import command\nown = command.layout_command.callback\n"
+    code += "command.layout_command.callback = lambda **k: time.sleep(1) or own(**k)\n"
+    code += "from triton_runner._cli import main; main(sys.argv[1:])"
+    encoding = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "layout", encoding, "--shape", "128"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stderr.startswith("... layout, "), done
 
 
 @pytest.mark.parametrize("name", ["reduce", "compare", "export"])

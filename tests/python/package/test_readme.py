@@ -53,7 +53,7 @@ def masked(text: str) -> list[str]:
 
 
 # A busy machine adds these: what make says, and how far a slow verdict is.
-_ASIDE = re.compile(r"WARNING: Location|make\[|\S+: run .* of .*: ")
+_ASIDE = re.compile(r"WARNING: Location|make\[|\.\.\. .*, \d+ s$")
 
 
 def matches(lines: list[str], expected: list[str]) -> bool:

@@ -70,7 +70,7 @@ def assemble_command(
             print_result(rows, as_json, _show_made)
             return any("error" in row for row in rows)
     done = itertools.count(1)
-    with telling("trials", not as_json, bar=True) as told:
+    with telling("trials", bar=True) as told:
         found = trials.run(
             chosen, assemblers, opts, target, seeds, jobs, executor, timeout, again,
             told=lambda name, total: told(name, next(done), total),

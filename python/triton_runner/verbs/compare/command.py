@@ -93,7 +93,7 @@ def compare_command(
         "constexprs": constants(constexprs, "--constexpr"),
     }  # fmt: skip
     done = itertools.count(1)
-    with telling("cells", not as_json, bar=True) as report, contextlib.ExitStack() as held:
+    with telling("cells", bar=True) as report, contextlib.ExitStack() as held:
         if is_case(kernel):
             case = open_case(kernel)
             launch = case.as_python(held.enter_context(case.extracted()))

@@ -111,7 +111,7 @@ class _Asked:
 
         checks = judge.checks_of(self.checks)
         compared = (references.named(self.reference),) if self.reference else ()
-        with prints_aside(self.is_json), _settings.using(target=self.target), telling(lines=True) as say:
+        with prints_aside(self.is_json), _settings.using(target=self.target), telling() as say:
             check_settings()
             how = verdict.Judge(checks, self.strict, say, self.assembled, costs, compared)
             if case.is_case(self.program.name):

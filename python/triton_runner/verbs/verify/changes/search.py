@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 import numpy
 
 from triton_runner._artifact.relaunch import Relaunch
-from triton_runner._base import progress
 from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._code.slices import Slice
@@ -108,7 +107,6 @@ class Search:
 
     def found(self) -> list[Found]:
         """The changes that do it, the best first."""
-        progress.anew()
         began = time.process_time()
         self._until = began + max(_LEAST_SECONDS, began)
         started = time.perf_counter()
