@@ -142,6 +142,14 @@ def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
     return "\n".join([*shown, *rest, *(f"{indent}note: {note}" for note in notes)])
 
 
+def in_a_line(error: BaseException) -> str:
+    """Returns a line that says what was raised: "ValueError: the reason"; a trap's own line names itself."""
+    lines = [line.strip() for line in str(error).split("\n") if line.strip(" ^")] or [""]
+    # The first line of an error in a kernel's source is its place, and the last says what is wrong.
+    first = " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1])
+    return first if isinstance(error, KernelTrap) else f"{type(error).__name__}: {first}"
+
+
 def source_line(file: str, line: int, column: int) -> list[str]:
     """The line of a source, and a caret below its column; nothing where there is no such line."""
     text = linecache.getline(file, line).rstrip("\n")

@@ -10,7 +10,7 @@ import dataclasses
 
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base import commands
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, in_a_line
 from triton_runner._code import atomics
 from triton_runner._code import summation as code
 from triton_runner._code.chain import REDUCTIONS
@@ -61,7 +61,7 @@ def origins(x: Side, y: Side, argument: str, at: tuple, other: tuple | None = No
     except DiagnosticError as error:
         return [Origin(UNEXPLAINED, error.message)]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of IR of a new form
-        return [Origin(UNEXPLAINED, f"the values could not be followed: {type(error).__name__}: {error}")]
+        return [Origin(UNEXPLAINED, f"the values could not be followed: {in_a_line(error)}")]
     return found[:_MOST] or [Origin(UNEXPLAINED, "no value was found at which they first differ")]
 
 

@@ -11,7 +11,7 @@ import re
 
 from triton_runner import _settings
 from triton_runner._artifact import relaunch
-from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail, in_a_line
 from triton_runner._base.levels import MLIR
 from triton_runner._code import sources
 from triton_runner._core import probe
@@ -373,7 +373,7 @@ class Session(Back, Focus):
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except BaseException as raised:
-            error = targets.ended(raised)
+            error = in_a_line(raised)
         if error is None and self.grids and not any(is_within(self.focus, grid) for grid in self.grids):
             of = dict(zip(self.launches, self.grids, strict=True))
             grids = ", ".join(f"{name} has {' x '.join(map(str, grid))}" for name, grid in of.items())

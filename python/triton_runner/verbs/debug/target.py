@@ -7,7 +7,7 @@ import os
 from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.loading import load
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import fail
 from triton_runner._base.levels import HOLDERS, is_above, level_of_name, levels_of
 from triton_runner._kernel.cases.case import is_case, open_case
 from triton_runner._programs.programs import Program
@@ -78,11 +78,3 @@ def _levels_from(entry: str) -> list[str]:
     targets = [levels_of(backend) for backend in ("cuda", "hip")]
     there = {level for of_target in targets if entry in of_target for level in of_target} or {*LEVELS}
     return [level for level in LEVELS if level in there and (level == entry or is_above(entry, level))]
-
-
-def ended(error: BaseException) -> str:
-    """A line that says what a program raised."""
-    lines = [line.strip() for line in str(error).split("\n") if line.strip(" ^")] or [""]
-    # The first line of an error in a kernel's source is its place, and the last says what is wrong.
-    first = " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1])
-    return first if isinstance(error, KernelTrap) else f"{type(error).__name__}: {first}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import triton_runner
 from triton_runner import _settings
 from triton_runner._base import commands, releases
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, in_a_line
 from triton_runner._base.paths import check_output, get_file_dir
 from triton_runner._pipeline import cache
 from triton_runner._settings import environment
@@ -163,7 +163,7 @@ def selftest() -> dict[str, str]:
 
         return self_test.run()
     except Exception as error:
-        error_text = f"{type(error).__name__}: {error}"
+        error_text = in_a_line(error)
         from triton_runner._base.releases import unusable
 
         return {"all": "; ".join(unusable(error_text) or (error_text,))}

@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from triton_runner import _settings
+from triton_runner._base.errors import in_a_line
 from triton_runner._base.levels import EXECUTED
 from triton_runner._kernel.compiling.compile import compile as compile_kernel
 from triton_runner._settings import devices
@@ -39,7 +40,7 @@ def _said(step) -> str:
         step()
         return "ok"
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return in_a_line(error)
 
 
 def _on_cpu(compiled, level: str) -> None:

@@ -15,7 +15,7 @@ import weakref
 import numpy
 
 from triton_runner._artifact.relaunch import Relaunch, of_call, pointed
-from triton_runner._base.errors import DiagnosticError, KernelTrap
+from triton_runner._base.errors import DiagnosticError, KernelTrap, in_a_line
 from triton_runner._kernel.dumps import accesses
 from triton_runner._kernel.dumps.accesses import Elements
 from triton_runner._launch.launchers import Call
@@ -180,7 +180,7 @@ class Mismatch:
         except (KernelTrap, DiagnosticError):  # a launch that is not the same again
             pass
         except Exception as error:  # the verdict does not depend on what explains it
-            return [f"the element cannot be followed: {type(error).__name__}: {error}"]
+            return [f"the element cannot be followed: {in_a_line(error)}"]
         return []
 
     def _changes(self, numbers: list[int], say) -> list[str]:
@@ -197,7 +197,7 @@ class Mismatch:
             with without_modes():
                 return [f"  {line}" for line in lines_of(search.found())]
         except Exception as error:  # a hint is no more than that
-            return [f"  no change of the kernel was looked for: {type(error).__name__}: {error}"]
+            return [f"  no change of the kernel was looked for: {in_a_line(error)}"]
 
 
 class _Remembered:

@@ -17,7 +17,7 @@ from triton_runner import __version__, _settings
 from triton_runner._artifact.relaunch import of_call
 from triton_runner._base import ci_files
 from triton_runner._base.ci_files import Check, Issue, Suite
-from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, source_line
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, in_a_line, source_line
 from triton_runner._base.paths import write_file
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._kernel.cases import judge
@@ -95,8 +95,7 @@ class _Test:
             with uninit.paused():
                 return self.selection.see(call)
         except Exception as error:  # whatever a compiler raises: the test's own launch will tell
-            lines = str(error).strip().splitlines() or [""]
-            self.unjudged.append(Unjudged(call.name, f"{type(error).__name__}: {lines[0]}"))
+            self.unjudged.append(Unjudged(call.name, in_a_line(error)))
             return None
 
     @contextlib.contextmanager

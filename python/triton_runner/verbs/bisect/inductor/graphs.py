@@ -11,6 +11,7 @@ import dataclasses
 import numpy
 import torch
 
+from triton_runner._base.errors import in_a_line
 from triton_runner._memory import compared
 from triton_runner._memory.arguments import host
 from triton_runner._memory.difference import magnitude, plain, tolerance
@@ -232,7 +233,7 @@ class Graph:
                     outputs = run.run(*inputs)
             except Exception as error:
                 if not is_exact and not seed:
-                    result.why = f"{type(error).__name__}: {error}".splitlines()[0]
+                    result.why = in_a_line(error)
                     return result
                 continue
             flat, _ = torch.utils._pytree.tree_flatten(outputs)

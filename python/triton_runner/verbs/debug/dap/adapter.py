@@ -15,7 +15,7 @@ import threading
 
 import numpy
 
-from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, in_a_line
 from triton_runner.verbs.debug.dap import requests
 from triton_runner.verbs.debug.dap.events import Events, flush
 from triton_runner.verbs.debug.dap.points import Points
@@ -211,7 +211,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, KernelTrap):
         return str(error)
     if not isinstance(error, DiagnosticError):
-        return f"internal error: {type(error).__name__}: {error}"
+        return f"internal error: {in_a_line(error)}"
     return error.sentence
 
 

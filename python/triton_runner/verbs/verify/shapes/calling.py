@@ -12,7 +12,7 @@ import traceback
 import numpy
 
 from triton_runner import _settings
-from triton_runner._base.errors import DiagnosticError, KernelTrap, package_folders
+from triton_runner._base.errors import DiagnosticError, KernelTrap, in_a_line, package_folders
 from triton_runner._memory import tracking, uninit_torch
 from triton_runner.verbs.verify.shapes import compared, inputs
 from triton_runner.verbs.verify.shapes.cases import Case, Tried
@@ -289,8 +289,7 @@ def _put(tensors: dict, others: dict) -> None:
 def _first_line(error: BaseException) -> str:
     while type(error).__name__ == "CompilationError" and error.__cause__ is not None:
         error = error.__cause__
-    lines = [line for line in str(error).strip().splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]
+    return in_a_line(error).removeprefix(f"{type(error).__name__}: ")[:300] or type(error).__name__
 
 
 def _is_in_launch(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ import time
 
 import numpy
 
-from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.errors import DiagnosticError, fail, in_a_line
 from triton_runner._kernel.cases import fingerprint
 from triton_runner._kernel.cases.results import NO_FAULT
 from triton_runner._pretend import running
@@ -179,7 +179,7 @@ def _imported(file: str, name: str):
         try:
             spec.loader.exec_module(module)
         except Exception as error:
-            raise fail(f"{file} cannot be imported: {type(error).__name__}: {error}") from None
+            raise fail(f"{file} cannot be imported: {in_a_line(error)}") from None
     return _attribute(vars(module), file, name)
 
 
