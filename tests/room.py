@@ -7,6 +7,7 @@ All of it is read from what the tree says already: the tables of doc/internals, 
 tests/layers.py and the rooms of tests/folders.py, which lint compares with the code."""
 
 import ast
+import functools
 import itertools
 import pathlib
 import re
@@ -22,7 +23,10 @@ OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package,
 CASES = {  # golden cases and Python tests that reach a folder of src, beside unit tests: of the longest name
     "ir": ["tests/cases/bad-input", "tests/cases/op", "tests/python/tile/test_ir.py",
            "tests/releases/test_ir.py"],
-    "ptx": ["tests/cases/ptx"], "lanes": ["tests/cases/ptx"], "simt": ["tests/cases/ptx"],
+    "ptx": ["tests/cases/ptx"], "replay": ["tests/python/profile/test_replay.py"],
+    "lanes": ["src/ptx/alu_test.cpp", "src/ptx/approx_test.cpp", "tests/cases/ptx", "tests/cases/amdgcn",
+              "tests/python/ptx/test_ptx_arithmetic.py"],
+    "simt": ["tests/cases/ptx (run again as machine code)", "tests/cases/amdgcn"],
     "simt/front/ptx": ["tests/cases/ptx", "tests/python/ptx/test_ptx_arithmetic.py"],
     "sass": ["tests/python/sass/test_rows.py", "tests/python/ptx/test_sass_pairs.py",
              "tests/python/ptx/test_hazards.py", "tests/cases/sass"],
@@ -33,7 +37,8 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
     "simt/front/amdgcn": ["tests/cases/amdgcn", "tests/python/amdgcn"],
     "tile": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
     "tile/check": ["tests/cases/check", "tests/python/checks"],
-    "tile/machine": ["build/golden/tile-gpu (made by tests/golden)", "tests/cases/tile-gpu"],
+    "tile/machine": ["build/golden/op and build/golden/tile-gpu (made by tests/golden)",
+                     "tests/cases/tile-gpu", "tests/cases/op", "tests/cases/bad-input"],
     "probe/insert": ["tests/cases/insert"], "artifact": ["tests/python/artifact"],
     "num": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
     "machine": ["tests/cases/tile-gpu", "tests/cases/ptx"],
@@ -99,7 +104,8 @@ def says(path: pathlib.Path, pattern: str) -> str:
 
 def told(path: pathlib.Path) -> list[str]:
     """The tests that a file names itself: "It is tested through tests/python/launch/test_jit.py"."""
-    return re.findall(r"\btests/[\w/.-]*\w", says(path, r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")"))
+    words = says(path, r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")")
+    return re.findall(r"\b(?:tests|src)/[\w/.-]*\w", words)
 
 
 def described(path: pathlib.Path) -> str:
@@ -113,68 +119,84 @@ def outside(path: pathlib.Path) -> str:
 
 
 def defined(path: pathlib.Path) -> list[str]:
-    """The classes whose members a source file defines; else its functions."""
+    """The classes whose members a source file defines; else its functions and tables."""
     text = outside(path)
-    classes = re.findall(r"^[\w:<>*& ]*\b([A-Z]\w+)::~?\w+\([^;]*\{$", text, re.M)
-    return list(dict.fromkeys(classes or re.findall(r"^[\w:<>*&, ]+[ *&](\w+)\([^;]*\{$", text, re.M)))
+    classes = re.findall(r"^[\w:<>*& ]*\b([A-Z]\w+)::~?\w+\([^;]*\{", text, re.M)
+    functions = re.findall(r"^[\w:<>*&, ]+[ *&](\w+)\([^;{]*\)[\w ]*\{", text, re.M)
+    tables = re.findall(r"^(?:extern )?const [\w:<>]+ (\w+)(?:\[\w*\])? = ", text, re.M)
+    return list(dict.fromkeys(classes or [*functions, *tables]))
+
+
+def declared(path: pathlib.Path) -> list[str]:
+    """The types, functions and constants of a header."""
+    text = outside(path)
+    types = re.findall(r"^(?:class|struct|union|enum class|enum|using) (\w+)", text, re.M)
+    functions = re.findall(r"^[^#/\s}][^(=]*[ *&](\w+)\(", text, re.M)
+    constants = re.findall(r"^(?:inline |extern |static )*const(?:expr)? [\w:<> *]+ (\w+)", text, re.M)
+    return list(dict.fromkeys([*types, *functions, *constants]))
+
+
+@functools.cache
+def files_of_cpp() -> list[pathlib.Path]:
+    places = "src", "include", "python/bindings", "tests/unit", "fuzz"
+    return [ROOT / one for one in grep("", *places) if one.endswith((".cpp", ".h", ".def"))]
+
+
+@functools.cache
+def included_by() -> dict[pathlib.Path, list[pathlib.Path]]:
+    """The files that include each header, as it lies or as its folder stages it."""
+    staged, found = {}, {}
+    for header in files_of_cpp():
+        name = str(header.relative_to(ROOT)).replace("/internal/", "/")
+        staged[re.sub("^(src|include/triton_runner)/", "", name)] = header
+    for file in files_of_cpp():
+        library = str(file.relative_to(ROOT)).split("/")[1]
+        for mark, name in re.findall(r'#include (["<])([^">]+)', file.read_text()):
+            beside, short = file.parent / name, name.removeprefix("triton_runner/")
+            if mark == "<" and short == name:
+                continue  # the system's
+            header = beside if beside.is_file() else staged.get(short) or staged.get(f"{library}/{short}")
+            found.setdefault(header, []).append(file)
+    return found
 
 
 def headers(path: pathlib.Path) -> list[pathlib.Path]:
     """A header itself; of a source file the header beside it, else those that declare what it defines."""
     if path.suffix in (".h", ".def"):
         return [path]
-    if path.with_suffix(".h").is_file():
-        return [path.with_suffix(".h")]
-    places = ["python/bindings", "python/bindings"]
-    if path.is_relative_to(ROOT / "src"):
-        library = path.relative_to(ROOT / "src").parts[0]
-        places = [f"src/{library}", f"include/triton_runner/{library}"]
-    staged = [*(ROOT / places[0]).glob(f"internal/{path.stem}.h"), *(ROOT / places[1]).glob(f"{path.stem}.h")]
-    names = "|".join(defined(path)) or "-"
-    declared = [ROOT / one for one in grep(rf"^(class|struct) ({names})\b[^;]*\{{", *places)]
-    declared += (
-        [ROOT / one for one in grep(rf"^[^#/]*[ *&]({names})\([^{{]*;", *places)] if not declared else []
-    )
-    return staged or [one for one in dict.fromkeys(declared) if one.suffix == ".h"]
+    library = path.relative_to(ROOT).parts[:2]
+    near = [one for one in files_of_cpp() if one.suffix == ".h" and library[1] in one.parts]
+    same = [one for one in near if one.stem == path.stem]
+    same = [one for one in same if one.parent == path.parent] or same
+    names = set(defined(path))
+    return same[:1] or [one for one in near if names & set(declared(one))]
 
 
 def users_of(path: pathlib.Path) -> list[str]:
-    """The files that include a file's own header. Of one that shares its header those that name its class,
-    and of the other files of that class those that call what this one defines; or that name its functions."""
-    near, library = headers(path), path.relative_to(ROOT / "src").parts[0]
-    if path in near or any(one.stem == path.stem for one in near):
-        names = "|".join(re.findall(r"^[^#/\s}][^(]*[ *&](\w+)\(", "".join(map(outside, near)), re.M)) or "-"
-        calls = grep(rf"\b{library}::({names})\(", "src", "python/bindings", "fuzz", "tests/unit")
-        found = [*calls, *(name for header in near for name in includers(header))]
-        return [name for name in dict.fromkeys(found) if ROOT / name not in (path, *near, UMBRELLA)]
-    names = "|".join(defined(path)) or "-"
-    calls = "|".join(re.findall(r"^[\w:<>*& ]*\b[A-Z]\w+::(\w+)\(", outside(path), re.M)) or "-"
-    found = grep(rf"\b({names})\b", f"src/{library}") if near else []
-    for name in dict.fromkeys([*found, *(name for header in near for name in includers(header))]):
-        text = (ROOT / name).read_text()
-        is_part = re.search(rf"^[\w:<>*& ]*\b({names})::\w+\([^;]*\{{$", text, re.M)
-        pattern = rf"\b({calls})\(" if is_part else rf"\b({names})\b"
-        if ROOT / name in (path, *near) or not re.search(pattern, text):
-            found = [one for one in found if one != name]
-        elif name not in found:
-            found.append(name)
-    return found
-
-
-def includers(header: pathlib.Path) -> list[str]:
-    """The files that include a header, as it lies or as its folder stages it."""
-    found = []
-    places = "src", "include", "python/bindings", "tests/unit", "fuzz"
-    for name in grep(rf"#include .*\b{re.escape(header.name)}[\">]", *places):
-        for included in re.findall(r'#include ["<]([^">]+)[">]', (ROOT / name).read_text()):
-            beside = (ROOT / name).parent / included
-            staged = str(header).replace("/internal/", "/")
-            same = staged.endswith(f"/{included.removeprefix('triton_runner/')}") or str(header).endswith(
-                f"/{included}"
-            )
-            if (beside == header if beside.is_file() else same) and name not in found:
-                found.append(name)
-    return found
+    """The files that use a header, or what a source file defines: those that call its functions come first,
+    then those that name its types. Of one of the files that define a class, those that call its members."""
+    near = headers(path)
+    own = path in near or any(one.stem == path.stem for one in near)
+    names = {name for header in near for name in declared(header)} if own else {*defined(path)}
+    if not near and names:  # a macro declares them
+        among = str(pathlib.Path(*path.relative_to(ROOT).parts[:2]))
+        return [one for one in grep(rf"\b({'|'.join(names)})\b", among) if ROOT / one != path]
+    members = {*re.findall(r"^[\w:<>*& ]*\b[A-Z]\w+::(\w+)\(", outside(path), re.M)}
+    found, reached, at = {}, {*near, path, UMBRELLA}, {*near}
+    for distance in itertools.count():
+        including = {one for header in at for one in included_by().get(header, ())}
+        at = including - reached
+        if not at:
+            return sorted(found, key=lambda one: (found[one], one))
+        reached |= at
+        for one in at:
+            text = one.read_text()
+            words = {*re.findall(r"\w+", text)}
+            is_part = not own and re.search(rf"^[\w:<>*& ]*\b({'|'.join(names)})::\w+\([^;]*\{{", text, re.M)
+            used = words & (members if is_part else names)
+            if used or (own and not distance and (one.suffix == ".cpp" or not names)):
+                is_called = any(re.search(rf"\b{name}\(", text) for name in used if name[0].islower())
+                found[str(one.relative_to(ROOT))] = (not is_called, distance, one.suffix == ".h")
 
 
 def below(library: str, rows: dict) -> list[str]:
@@ -220,10 +242,11 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     nearest = max((name for name in CASES if f"{inside.parent}/".startswith(f"{name}/")), key=len, default="")
     cases = CASES.get(nearest, [])
     handlers = rows_of(re.findall(r"^void lower_(\w+)\([^;]*?\) \{", outside(path), re.M))
+    parts = "build unit isas cases" if inside.parts[1] == "simd" else "build unit cases"
     python = [one for one in [*tests, *cases] if one.startswith("tests/python/")]
     facts += [
         ("includes", may),
-        ("is used by", shown([n for n in users if n not in tests] or handlers)),
+        ("is used by", shown([*handlers, *(one for one in users if one not in tests)])),
         (
             "tests",
             grouped([("", tests), ("of the folder: ", [] if tests else folder), ("", cases)])
@@ -232,7 +255,7 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         ("page", page_naming([path, *(one for one in headers(path) if one.stem == path.stem)], page)),
         (
             "try",
-            "; ".join(['make test PARTS="build unit cases"', *(f"pytest -q {one}" for one in python[:2])]),
+            "; ".join([f'make test PARTS="{parts}"', *(f"pytest -q {one}" for one in python[:2])]),
         ),
     ]
     return facts
@@ -257,7 +280,7 @@ def page_naming(files: list[pathlib.Path], otherwise: str) -> str:
     names = "|".join(map(re.escape, [*paths, *staged]))
     pages = [one for one in grep(rf"\b({names})", "doc/internals") if not one.endswith("architecture.md")]
     page = str((PAGES / otherwise).resolve().relative_to(ROOT))
-    return pages[0] if pages and page not in pages else page
+    return ", ".join([*pages[:1], page]) if pages and page not in pages else page
 
 
 def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
@@ -383,23 +406,21 @@ def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
 def of_binding(path: pathlib.Path) -> list[tuple[str, str]]:
     """Tells a file of python/bindings: (word, fact) a row. Its users are the modules that take its names."""
     rows = table("architecture.md")
-    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', path.read_text())
-    names = re.findall(r'def_submodule\("(\w+)"', path.read_text()) or names
-    found = [name for name in dict.fromkeys(names) if not name.startswith("__")]
-    users = grep(rf"_core\b.*\b({'|'.join(found)})\b", "python/triton_runner") if found else []
-    users += [one for header in headers(path) for one in includers(header) if ROOT / one != path]
-    modules = [
-        str(pathlib.Path(one).relative_to("python/triton_runner"))[:-3].replace("/", ".")
-        for one in users
-        if one.endswith(".py")
-    ]
+    text = path.read_text()
+    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
+    found = "|".join(name for name in dict.fromkeys(names) if not name.startswith("__")) or "-"
+    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
+    pattern = rf"\b{module[1] or module[2]}\.({found})\b" if module else rf"_core\b.*\b({found})\b"
+    users = [] if found == "-" else grep(pattern, "python/triton_runner/*.py")
     known = layers.modules()
+    modules = [name for name, there in known.items() if str(there.relative_to(ROOT)) in users]
+    users = [] if modules else users_of(path)
     tests = [one for name in modules if name in known for one in tests_of(name, known[name])[0]]
     tests = sorted(dict.fromkeys([*told(path), *tests]), key=lambda one: path.stem not in one)
     return [
         ("library", f"python/bindings: {plain(rows['python/bindings'][0][1])}"),
         ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
-        ("is used by", shown(modules + [one for one in users if one.endswith((".cpp", ".h"))])),
+        ("is used by", shown(modules or users)),
         ("tests", shown(tests, "those of who uses it")),
         ("page", page_naming([path], "architecture.md")),
         ("try", f"make develop; pytest -q {tests[0]}" if tests else "make test"),

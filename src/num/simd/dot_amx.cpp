@@ -1,5 +1,6 @@
 // Multiplies bf16 for mma="fast" on AMX: eight tile registers of 16 rows of 64 bytes, and an instruction that
-// multiplies two of them and adds the product, 16 x 32 times 32 x 16, to a third one.
+// multiplies two of them and adds the product, 16 x 32 times 32 x 16, to a third one. Where the machine has
+// AMX it is tested by src/num/dot_test.cpp; elsewhere that tests the refusal alone.
 #include "simd/common.h"
 
 namespace triton_runner::num::SIMD_ISA {
