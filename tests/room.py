@@ -320,6 +320,8 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
         through = [
             (user, [*itertools.chain(*tests_of(user, known[user]))]) for user in users if user in known
         ]
+        words = set(re.findall("[a-z]+", name))
+        through.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
         tests[1:1] = [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
     if verb:
         tests.append(("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))

@@ -5,7 +5,9 @@ quick_pytest).
 All tensors stay on the CPU, and torch's C++ knows them as such. What Python asks is answered for one CUDA
 device: where a tensor is (tensors.py), the functions below torch.cuda and torch.accelerator (lowlevel.py),
 its streams, events and types (objects.py), and what torch.compile asks, so that Inductor writes Triton
-kernels (compiling.py). What cannot be had raises its reason (missing.py)."""
+kernels (compiling.py). What cannot be had raises its reason (missing.py).
+
+It is described in doc/guide/without-a-gpu.md."""
 
 from __future__ import annotations
 

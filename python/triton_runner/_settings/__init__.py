@@ -1,7 +1,9 @@
 """Settings says what a launch runs on and how: from the environment, from using(), from a launch's keywords,
 in rising precedence.
 
-The environment is read once, at the first use."""
+The environment is read once, at the first use.
+
+It is described in doc/reference/settings.md."""
 
 from __future__ import annotations
 
