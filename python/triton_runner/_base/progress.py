@@ -23,7 +23,7 @@ class _Lines:
     """A thread that writes what was last told, whether or not the work has got further."""
 
     def __init__(self, title: str):
-        self._title, self._text, self._count, self._began = title, "", "", time.monotonic()
+        self.title, self._text, self._count, self._began = title, "", "", time.monotonic()
         self._ended = threading.Event()
         threading.Thread(target=self._write, daemon=True).start()
 
@@ -38,7 +38,7 @@ class _Lines:
         delay = LINES_DELAY
         while not self._ended.wait(delay):
             delay = LINES_EVERY
-            words = ": ".join(filter(None, (self._title, self._text)))
+            words = ": ".join(filter(None, (self.title, self._text)))
             passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
             with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
                 print(f"... {passed}", file=sys.stderr, flush=True)
@@ -49,6 +49,7 @@ def lines(title: str):
     """Gives told() as telling() does, in lines, on a terminal too."""
     for outer in _around:
         outer.stop()
+        title = title or outer.title
     told = _Lines(title)
     _around.append(told)
     try:

@@ -99,14 +99,14 @@ def test_lines_in_a_pipe(monkeypatch):
         time.sleep(0.5)
     assert not pipe.getvalue()
     monkeypatch.setattr(sys, "__stderr__", pipe)
-    with progress.lines("verb"), progress.telling("runs", bar=True) as told:
+    with progress.lines("verb"), progress.telling(bar=True) as told:
         told("too old")
         told("scan: run 7\nand more", 7, 16)
         until = time.monotonic() + 60
         while not pipe.getvalue() and time.monotonic() < until:
             time.sleep(0.1)
         told("too soon again")
-    assert re.fullmatch(r"\.\.\. runs: scan: run 7, 7 of 16, \d+ s\n", pipe.getvalue())
+    assert re.fullmatch(r"\.\.\. verb: scan: run 7, 7 of 16, \d+ s\n", pipe.getvalue())
     with progress.telling() as told:
         pipe.close()
         time.sleep(0.5)
