@@ -40,6 +40,9 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
     "tile/machine": ["build/golden/op and build/golden/tile-gpu (made by tests/golden)",
                      "tests/cases/tile-gpu", "tests/cases/op", "tests/cases/bad-input"],
     "probe/insert": ["tests/cases/insert"], "artifact": ["tests/python/artifact"],
+    "device": ["tests/python/launch/test_amd_launch.py", "tests/python/launch/test_device_fake.py",
+               "tests/python/launch/test_gpu_launch.py"],
+    "launch": ["tests/python/launch/test_gpu_launch.py", "tests/python/launch/test_amd_launch.py"],
     "num": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
     "machine": ["tests/cases/tile-gpu", "tests/cases/ptx"],
     "layout": ["src/tile/machine/encoding_test.cpp (on tests/golden/layouts.txt)",
@@ -57,6 +60,7 @@ PAGE = {
     "machine": "hardware.md",
     "artifact": "devices.md",
     "deploy": "devices.md",
+    "device": "devices.md",
     "amdgcn": "simt-amdgcn.md",
     "sass": "simt-sass.md",
 }
@@ -138,7 +142,7 @@ def declared(path: pathlib.Path) -> list[str]:
 
 @functools.cache
 def files_of_cpp() -> list[pathlib.Path]:
-    places = "src", "include", "python/bindings", "tests/unit", "fuzz"
+    places = "src", "include", "python/bindings", "tests/unit", "tests/gpu", "fuzz", "benchmark"
     return [ROOT / one for one in grep("", *places) if one.endswith((".cpp", ".h", ".def"))]
 
 
@@ -278,7 +282,8 @@ def page_naming(files: list[pathlib.Path], otherwise: str) -> str:
     paths = [str(one.relative_to(ROOT)) for one in files]
     staged = [one.removeprefix("src/").replace("/internal/", "/") for one in paths if "/internal/" in one]
     names = "|".join(map(re.escape, [*paths, *staged]))
-    pages = [one for one in grep(rf"\b({names})", "doc/internals") if not one.endswith("architecture.md")]
+    pages = grep(rf"\b({names})", "doc/internals")
+    pages += ["doc/reference/checks.md"] if files[0].parent.name == "check" else []
     page = str((PAGES / otherwise).resolve().relative_to(ROOT))
     return ", ".join([*pages[:1], page]) if pages and page not in pages else page
 
@@ -316,15 +321,15 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     own, use = tests_of(name, path)
     own = list(dict.fromkeys([*told(path), *own]))
     tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
+    if verb:
+        tests.insert(1, ("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))
     if not own:
+        words = set(re.findall("[a-z]+", name))
         through = [
             (user, [*itertools.chain(*tests_of(user, known[user]))]) for user in users if user in known
         ]
-        words = set(re.findall("[a-z]+", name))
         through.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
-        tests[1:1] = [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
-    if verb:
-        tests.append(("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))
+        tests += [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
@@ -378,7 +383,8 @@ def within(verb: str, path: pathlib.Path) -> str:
 
 def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     """The tests of a verb: those first that have most words in common with the path of a module."""
-    found = [*grep("", f"tests/python/{verb}/test_*.py"), *grep("", f"tests/python/*/test_{verb}.py")]
+    places = f"tests/python/{verb}/test_*.py", f"tests/python/{path.parent.name}/test_*.py"
+    found = [*grep("", *places), *grep("", f"tests/python/*/test_{verb}.py")]
     found = found or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
     others = {f"test_{one.name}.py" for one in (layers.PACKAGE / "verbs").iterdir() if one.name != verb}
     found = [one for one in found if pathlib.Path(one).name not in others]

@@ -5,7 +5,8 @@
     parse("shared > 1.1 * base", "--fail-if").value(figure)
     parse("cdiv(n, BLOCK) * 2", "--grid").value(lambda name, of_base: numbers[name])
 
-`base` is the base's value of the only figure that a comparison names, base.shared that of a figure."""
+`base` is the base's value of the only figure that a comparison names, base.shared that of a figure.
+It is described in doc/guide/compare.md."""
 
 from __future__ import annotations
 

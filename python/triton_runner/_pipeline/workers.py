@@ -2,7 +2,7 @@
 (child.py of _worker).
 
 A worker that dies takes one request with it: the error says its stage, its pass where MLIR tells, what it
-wrote, and a folder that reproduces it."""
+wrote, and a folder that reproduces it. It is described in doc/guide/compiler.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // Delivery brings bytes of the copy engine to shared memory, of one block or of several of the cluster, where
-// an mbarrier of each block counts them. bulk.cpp and tma_ops.cpp fill it.
+// an mbarrier of each block counts them. bulk.cpp, tma_ops.cpp and launch_control.cpp fill it.
 #pragma once
 #include <optional>
 #include <vector>
