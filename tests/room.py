@@ -38,7 +38,7 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
     "tile": ["build/golden/op (made by tests/golden)", "tests/cases/op", "tests/cases/tile"],
     "tile/check": ["tests/cases/check", "tests/python/checks"],
     "tile/machine": ["build/golden/op and build/golden/tile-gpu (made by tests/golden)",
-                     "tests/cases/tile-gpu", "tests/cases/op", "tests/cases/bad-input"],
+                     "tests/cases/tile-gpu", "tests/cases/op", "tests/cases/bad-input", "tests/cases/tile"],
     "probe/insert": ["tests/cases/insert"], "artifact": ["tests/python/artifact"],
     "device": ["tests/python/launch/test_amd_launch.py", "tests/python/launch/test_device_fake.py",
                "tests/python/launch/test_gpu_launch.py"],
@@ -51,6 +51,12 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
 PUBLIC = ast.literal_eval(  # public name: the module that has it
     re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
 )
+TABLES = {  # whose rows name the handlers of a folder
+    "tile": "include/triton_runner/ir/ops.def",
+    "simt/front/ptx": "include/triton_runner/ptx/opcodes.def",
+    "simt/front/sass": "src/sass/internal/opcodes.def",
+    "simt/front/amdgcn": "src/amdgcn/internal/opcodes.def",
+}
 UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
 PARTS = ("command", "run", "text", "results")  # of a verb: no subject of a test
 PAGE = {
@@ -100,21 +106,17 @@ def grep(pattern: str, *places: str) -> list[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
 
 
-def says(path: pathlib.Path, pattern: str) -> str:
-    """The words of a file's opening that fit a pattern; or else of the folder in which it lies."""
-    openings = [opening(one, whole=True) for one in (path, path.parent / "__init__.py") if one.is_file()]
-    return next((found[1] for words in openings if (found := re.search(pattern, words))), "")
-
-
 def told(path: pathlib.Path) -> list[str]:
     """The tests that a file names itself: "It is tested through tests/python/launch/test_jit.py"."""
-    words = says(path, r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")")
-    return re.findall(r"\b(?:tests|src)/[\w/.-]*\w", words)
+    found = re.search(r"\btested (?:by|through) (.*?)(?:\. |\.?$|\"\"\")", opening(path, whole=True))
+    return re.findall(r"\b(?:tests|src)/[\w/.-]*\w", found[1]) if found else []
 
 
 def described(path: pathlib.Path) -> str:
-    """The page that a file names itself: "It is described in doc/guide/shapes.md"."""
-    return says(path, r"\bdescribed in (doc/[\w/.-]+\.md)")
+    """The page that a file names itself, or its folder: "It is described in doc/guide/shapes.md"."""
+    openings = [opening(one, whole=True) for one in (path, path.parent / "__init__.py") if one.is_file()]
+    found = (re.search(r"\bdescribed in (doc/[\w/.-]+\.md)", words) for words in openings)
+    return next((one[1] for one in found if one), "")
 
 
 def outside(path: pathlib.Path) -> str:
@@ -170,9 +172,11 @@ def headers(path: pathlib.Path) -> list[pathlib.Path]:
         return [path]
     library = path.relative_to(ROOT).parts[:2]
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library[1] in one.parts]
-    same = [one for one in near if one.stem == path.stem]
-    same = [one for one in same if one.parent == path.parent] or same
     names = set(defined(path))
+    same = [one for one in near if one.stem == path.stem]
+    same = [one for one in same if one.parent == path.parent] or [
+        one for one in same if one.parent.name == "internal" or names & set(declared(one))
+    ]
     return same[:1] or [one for one in near if names & set(declared(one))]
 
 
@@ -183,7 +187,7 @@ def users_of(path: pathlib.Path) -> list[str]:
     own = path in near or any(one.stem == path.stem for one in near)
     names = {name for header in near for name in declared(header)} if own else {*defined(path)}
     if not near and names:  # a macro declares them
-        among = str(pathlib.Path(*path.relative_to(ROOT).parts[:2]))
+        among = str(path.parent if "front" in path.parts else ROOT / "src" / path.relative_to(ROOT).parts[1])
         return [one for one in grep(rf"\b({'|'.join(names)})\b", among) if ROOT / one != path]
     members = {*re.findall(r"^[\w:<>*& ]*\b[A-Z]\w+::(\w+)\(", outside(path), re.M)}
     found, reached, at = {}, {*near, path, UMBRELLA}, {*near}
@@ -236,7 +240,8 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         if not room and path.stem in folders.ON_TOP:
             under = "all folders of src/tile, above which it stands"
         page = "tile-engine.md"
-        may = f"its own folder, the core (src/tile itself) and {under}; {', '.join(below(library, rows))}"
+        top = ", ".join(sorted(folders.ON_TOP))
+        may = f"its own folder, the core (src/tile but for {top}) and {under}; {', '.join(below(library, rows))}"
     elif len(inside.parts) > 2 and inside.parts[-2] != "internal":
         facts.append(("room", f"src/{inside.parent}: {plain(rows[str(inside.parent)][0][-1])}"))
     users = users_of(path)
@@ -245,7 +250,7 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     folder = [str(one.relative_to(ROOT)) for one in sorted(path.parent.glob("*_test.cpp"))]
     nearest = max((name for name in CASES if f"{inside.parent}/".startswith(f"{name}/")), key=len, default="")
     cases = CASES.get(nearest, [])
-    handlers = rows_of(re.findall(r"^void lower_(\w+)\([^;]*?\) \{", outside(path), re.M))
+    handlers = rows_of(path)
     parts = "build unit isas cases" if inside.parts[1] == "simd" else "build unit cases"
     python = [one for one in [*tests, *cases] if one.startswith("tests/python/")]
     facts += [
@@ -253,7 +258,7 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         ("is used by", shown([*handlers, *(one for one in users if one not in tests)])),
         (
             "tests",
-            grouped([("", tests), ("of the folder: ", [] if tests else folder), ("", cases)])
+            grouped([("", [*tests, *cases]), ("of the folder: ", [] if tests else folder)])
             or "those of who uses it",
         ),
         ("page", page_naming([path, *(one for one in headers(path) if one.stem == path.stem)], page)),
@@ -265,14 +270,20 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
     return facts
 
 
-def rows_of(handlers: list[str]) -> list[str]:
-    """The rows of ops.def that handlers of the tile engine have: "the row of tt.splat"."""
-    text = (ROOT / "include" / "triton_runner" / "ir" / "ops.def").read_text()
-    found = {}
-    for name, words in re.findall(r'^OP\(\w+, "([^"]+)", (.*)', text, re.M):
-        for handler in re.findall(r"\bLOWER\((\w+)\)", words):
-            found.setdefault(handler, []).append(name)
-    return [f"the row of {name}" for handler in handlers for name in found.get(handler, [])]
+def rows_of(path: pathlib.Path) -> list[str]:
+    """The rows of a table of ops or opcodes that the handlers of a file have: "the row of tt.splat"."""
+    table = next((one for folder, one in TABLES.items() if path.is_relative_to(ROOT / "src" / folder)), "")
+    if not table:
+        return []
+    handlers = set(re.findall(r"^(?:void|bool) lower_(\w+)\([^;]*?\) \{", outside(path), re.M))
+    found = []
+    for row in re.split(r"^OP\(", (ROOT / table).read_text(), flags=re.M)[1:]:
+        quoted, plain_text = re.findall(r'"([^"]*)"', row), re.sub(r'"[^"]*"', "", row.partition("\n\n")[0])
+        words = re.findall(r"\bLOWER\((\w+)\)", plain_text) or re.findall(r"\w+", plain_text)
+        if handlers & {*words}:
+            named = quoted[0] if table.startswith("include/") else re.match(r"\w+", row)[0]
+            found.append(f"the row of {named}")
+    return found
 
 
 def page_naming(files: list[pathlib.Path], otherwise: str) -> str:
@@ -319,7 +330,8 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     verb = name.split(".")[1] if room == "verbs" and "." in name else ""
     users = sorted(dict.fromkeys(users))
     own, use = tests_of(name, path)
-    own = list(dict.fromkeys([*told(path), *own]))
+    of_folder = told(folder) if folder.is_file() else []
+    own = list(dict.fromkeys([*told(path), *own, *sorted(of_folder, key=lambda one: one not in use)]))
     tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
     if verb:
         tests.insert(1, ("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))
@@ -333,11 +345,11 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
-    may = f"its own room{inner or f' ({room})'}, and {', '.join(under) or 'the standard library'}"
+    may = f"its own room{inner or f' ({room})'}, and {', '.join([*under, '_core'])}"
     if verb:
         others = [f"verbs.{to}, for {why}" for (one, to), why in layers.BETWEEN.items() if one == verb]
         others = "; ".join(others) or "none"
-        may = f"{within(verb, path)}of other verbs {others}; {', '.join(under)}"
+        may = f"{within(verb, path)}of other verbs {others}; {', '.join(under)}, _core"
     facts += [
         ("imports", f"{may}; less, where its opening says so"),
         (
@@ -400,9 +412,11 @@ def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
     last = last.lstrip("_")
     alike = last[: max(7, len(last) - 3)]  # test_translate.py is of _pipeline.translation
     found = [one for one in grep(named(name), "tests") if "/test_" in one]
+    near_ones = {str(pathlib.Path(one).parent) for one in of_verb(verb, path)} if verb else set()
     found += [
         one for one in grep("", f"tests/python/*/test_{alike}*.py")
-        if (not verb or f"/{verb}" in one) and (pathlib.Path(one).stem == f"test_{last}" or len(alike) > 6)
+        if (not verb or f"/{verb}" in one or str(pathlib.Path(one).parent) in near_ones)
+        and (pathlib.Path(one).stem == f"test_{last}" or len(alike) > 6)
     ]  # fmt: skip
     last = alike
     found = sorted(set(found), key=lambda one: (f"/test_{last}" not in one, f"/{near}/" not in one, one))

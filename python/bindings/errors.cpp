@@ -1,4 +1,6 @@
-// Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_base/errors.py.
+// Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_base/errors.py, which has
+// to know each field that is added here. It is tested by tests/python/launch/test_launch.py and
+// tests/python/tile/test_ir.py.
 #include <algorithm>
 #include <fstream>
 

@@ -7,7 +7,7 @@ device: where a tensor is (tensors.py), the functions below torch.cuda and torch
 its streams, events and types (objects.py), and what torch.compile asks, so that Inductor writes Triton
 kernels (compiling.py). What cannot be had raises its reason (missing.py).
 
-It is described in doc/guide/without-a-gpu.md."""
+It is described in doc/guide/without-a-gpu.md, and tested by tests/python/pretend/test_pretend_cuda.py."""
 
 from __future__ import annotations
 

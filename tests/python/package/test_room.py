@@ -29,6 +29,8 @@ TOLD = {
     "python/triton_runner/_artifact/kernel.py": ["_kernel.cost.profiling, and 3 more", "dump/test_dump_inse"],
     "src/num/simd/dot_amx.cpp": ["by  src/num/dot_bf16.cpp, src/num/simd/tables.h\n", "src/num/dot_t"],
     "src/simt/code/spaces.h": ["src/simt/state/block.h", " more\n", "tests/cases/amdgcn"],
+    "src/simt/front/amdgcn/memory.cpp": ["is used by  the row of s_load_dword, "],
+    "src/simt/front/sass/mbarriers.cpp": ["is used by  the row of ACQBULK, "],
     "src/replay/internal/trace_bytes.h": ["pytest -q tests/python/profile/test_replay.py"],
     "python/bindings/probe_replay.cpp": ["_kernel.cost.replay\n", "pytest -q tests/python/profile/test_repl"],
     "src/ir/text_writer.cpp": ["src/ir/module.cpp, src/ir/p", "tests/python/tile/test_ir.py"],
