@@ -240,8 +240,8 @@ def of_source(path: pathlib.Path) -> list[tuple[str, str]]:
         if not room and path.stem in folders.ON_TOP:
             under = "all folders of src/tile, above which it stands"
         page = "tile-engine.md"
-        top = ", ".join(sorted(folders.ON_TOP))
-        may = f"its own folder, the core (src/tile but for {top}) and {under}; {', '.join(below(library, rows))}"
+        core = f"the core (src/tile but for {', '.join(sorted(folders.ON_TOP))})"
+        may = f"its own folder, {core} and {under}; {', '.join(below(library, rows))}"
     elif len(inside.parts) > 2 and inside.parts[-2] != "internal":
         facts.append(("room", f"src/{inside.parent}: {plain(rows[str(inside.parent)][0][-1])}"))
     users = users_of(path)
