@@ -234,15 +234,18 @@ TEST(modules_are_linked_of_texts) {
       ".weak .func (.param .b32 r) same(.param .b32 v)\n{\n { ret; }\n}\n";
   std::string user =
       head +
-      ".extern .func (.param .b32 r) twice(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
+      ".extern .func (.param .b32 r) twice(.param .b32 v);\n"
+      ".extern .func (.param .b32 r) void_in_c(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
       ".reg .b32 %r<3>; .reg .b64 %rd<2>;\n ld.param.u64 %rd1,[out]; mov.u32 %r1, 21;\n"
       "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 "
       "%r2,[b]; }\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), void_in_c, (a); }\n"
       " st.global.u32 [%rd1],%r2; ret;\n}\n";
   std::string helper =
       head +
       ".visible .func (.param .b32 r) twice(.param .b32 v)\n{\n .reg .b32 %r<3>; ld.param.b32 %r1,[v];\n"
-      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n";
+      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n"
+      ".visible .func void_in_c(.param .b32 v)\n{\n ret;\n}\n";
   Handle link = nullptr, module = nullptr, k = nullptr;
   CHECK_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);
   CHECK_EQ(cuLinkAddData_v2(link, 1, user.data(), user.size() + 1, "user", 0, nullptr, nullptr), 0);
