@@ -4,9 +4,9 @@
 
 CASES is a folder with folders COMPILER-NAME of cases (`triton-runner cuda --capture`, `capture()`). Each case
 with a text of PTX and machine code runs four times from the same memory: the GPU gets the PTX, which its
-driver compiles, and the machine code; the SIMT engine runs both. A JSON line a case goes to OUT/foreign.jsonl,
-then a row a compiler is printed; the states are those of machine_code.py. --write keeps the rows of OUT, on
-any machine.
+driver compiles, and the machine code; the SIMT engine runs both. A JSON line a case goes to
+OUT/foreign.jsonl, then a row a compiler is printed; the states are those of machine_code.py. --write MACHINE
+keeps the rows of OUT instead, on any machine.
 
 This script runs in a process for each part of the cases, too: a kernel that faults takes its process's GPU
 away, and a new process goes on behind it.
@@ -167,7 +167,9 @@ def main() -> int:
         compared = sum(level in row for row in rows for level in LEVELS)
         figures = {"launches": len(rows), "kernels": len({row["kernel"] for row in rows})}
         figures |= {"runs of a level": compared, "every byte the same": equal}
-        what = "launches by other compilers and Triton 3.9 on a GPU beside the engine, from PTX and machine code"
+        what = (
+            "launches by other compilers and Triton 3.9 on a GPU beside the engine, from PTX and machine code"
+        )
         command = "python tests/gpu/foreign.py OUT CASES"
         shown = {"columns": columns, "rows": table(rows)}
         results.record("foreign", "gpu", what, command, figures, machine=options.write, table=shown)
