@@ -6,9 +6,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import types
 
 from triton_runner import testing
 from triton_runner._base.errors import fail
+from triton_runner._settings import devices
 
 WORD = "TRITON_RUNNER_OWN_DRIVER"  # in the environment: Triton's own driver is asked for
 _ALREADY_REGISTERED = 712
@@ -48,7 +50,6 @@ def _storages(values):
 @functools.cache
 def own_driver():
     """Returns the driver. torch is asked for nothing: it may have no CUDA, or pretend to have one."""
-    import torch
     from triton.backends.nvidia import driver as theirs
 
     # Before anything else names it: what is loaded stands for every later libcuda.so.1.
@@ -74,7 +75,7 @@ def own_driver():
             return True
 
         def get_active_torch_device(self):
-            from triton_runner._settings import devices
+            import torch
 
             return torch.device("cuda", 0) if devices.pretends_cuda else torch.device("cpu")
 
@@ -82,9 +83,11 @@ def own_driver():
             return testing.do_bench
 
         def get_empty_cache_for_benchmark(self):
-            return torch.empty(0)
+            return types.SimpleNamespace(zero_=lambda: None)
 
         def allocate_default_profile_scratch(self, size, alignment, stream):
+            import torch
+
             return torch.zeros(size, dtype=torch.int8)
 
     status = cuda.cuInit(0)

@@ -72,6 +72,7 @@ def own_driver_environment(target: str, check: str = "") -> dict[str, str]:
     imports the package."""
     chip = next((chip for chip in CHIPS.values() if target == f"cuda:{chip.capability}"), None)
     if chip is None:
-        known = sorted({f"cuda:{chip.capability}" for chip in CHIPS.values()})
-        raise fail(f"no chip of {target} is known, which --driver needs", f"targets: {', '.join(known)}")
+        known = sorted({chip.capability for chip in CHIPS.values()})
+        targets = ", ".join(f"cuda:{capability}" for capability in known)
+        raise fail(f"no chip of {target} is known, which --driver needs", f"targets: {targets}")
     return environment(Device(chip.name, check)) | {own_driver.WORD: "1"}

@@ -22,7 +22,8 @@ x, table = whole[50:150], torch.randperm(100)
 out = torch.zeros(100)
 kernel[(4,)](x, table, out, 100, SURPLUS, B=32)
 assert torch.equal(out, x[table] + 1)
-print(triton.runtime.driver.active.get_current_target().arch, triton.runtime.driver.active.utils.__class__.__name__)
+active = triton.runtime.driver.active
+print(active.get_current_target().arch, type(active.utils).__name__)
 """
 
 
@@ -32,7 +33,9 @@ def test_a_program_runs_by_tritons_own_launcher(tmp_path, surplus):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM.replace("SURPLUS, B=", f"{surplus}, B="))
     words = [sys.executable, "-m", "triton_runner", "run", "--driver", "--target", "cuda:80", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "TRITON_RUNNER_CHECK": ""})
+    done = subprocess.run(
+        words, capture_output=True, text=True, env={**os.environ, "TRITON_RUNNER_CHECK": ""}
+    )
     if not surplus:
         assert done.returncode == 0, done.stderr
         assert done.stdout == "80 CudaUtils\n"  # Triton's own: what the package brings has another name

@@ -74,8 +74,10 @@ def run(
         raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
     case = opened(program) if program.endswith(".trcase") else None
     if driver:
-        if case or settings["level"]:
-            raise click.UsageError("--driver runs programs, and the machine code of their kernels: no level")
+        if case:
+            raise click.UsageError("--driver is for programs: a case is run by `triton-runner run CASE`")
+        if settings["level"] or settings["device"] not in (None, "auto", "cpu"):
+            raise click.UsageError("--driver runs machine code on the CPU: leave --level and --device out")
         from triton_runner._programs import cuda_device
 
         target = settings["target"] or _settings.DEFAULT_TARGET
