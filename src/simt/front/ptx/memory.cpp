@@ -43,12 +43,15 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
 }
 
 // Which bytes of a load are used, where the pragma before it says that: LLVM widens loads over the end of an array, which an aligned
-// vector may reach past. PTX ISA 12.3.
+// vector may reach past. PTX ISA 12.
 uint32_t used_bytes(const ptx::Module& module, const ptx::Instruction& in) {
   constexpr std::string_view kPragma = ".pragma \"used_bytes_mask ";
-  const std::string_view before = base::trimmed(module.text().substr(0, in.offset));
-  const size_t at = before.rfind('\n') + 1;
-  const std::string_view line = base::trimmed(before.substr(at));
+  std::string_view before = module.text().substr(0, in.offset), line;
+  do {
+    before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
+    line = base::trimmed(before.substr(before.rfind('\n') + 1));
+    before.remove_suffix(line.size());
+  } while (line.starts_with(".loc"));
   if (!line.starts_with(kPragma)) return ~0u;
   const auto mask =
       static_cast<uint32_t>(std::strtoul(std::string(line.substr(kPragma.size())).c_str(), nullptr, 0));
