@@ -57,9 +57,15 @@ def own_driver():
     cuda = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
 
     class Launcher(theirs.CudaLauncher):
-        def __call__(self, *args):
-            with _Registered(cuda, args):
-                super().__call__(*args)
+        def __init__(self, src, metadata):
+            super().__init__(src, metadata)
+            own = self.launch
+
+            def launch(*args):  # with the scratch memory, which its caller has got from an allocator
+                with _Registered(cuda, args):
+                    own(*args)
+
+            self.launch = launch
 
     class OwnDriver(theirs.CudaDriver):
         def __init__(self):
