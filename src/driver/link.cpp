@@ -139,13 +139,20 @@ std::string with_one_head(const std::string& text) {
     if (const auto it = declared.find(f.name); it != declared.end() && f.results.empty())
       own.insert(f.at, std::string(it->second) + ' ');
   }
+  std::set<std::string> written;
   std::string out;
   size_t done = 0;
   for (const auto& [begin, f] : functions) {
     const auto it = defined.find(f.name);
     if (it == defined.end()) continue;
-    out.append(text, done, begin - done) += it->second;
+    out.append(text, done, begin - done);
     done = begin + f.body;
+    const bool declares = text[done] == ';';
+    if (declares && written.contains(f.name))
+      ++done;  // behind the definition it would be a second one
+    else
+      out += it->second;
+    if (!declares) written.insert(f.name);
   }
   return out + text.substr(done);
 }
