@@ -12,7 +12,7 @@ from triton_runner import testing
 from triton_runner._base.errors import fail
 from triton_runner._settings import devices
 
-WORD = "TRITON_RUNNER_OWN_DRIVER"  # in the environment: Triton's own driver is asked for
+WORD = "TRITON_RUNNER_CUDA_DRIVER"  # in the environment: Triton's own driver is asked for
 _ALREADY_REGISTERED = 712
 
 
