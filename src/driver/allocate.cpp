@@ -44,7 +44,12 @@ Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle strea
   Stream* s = stream_of(stream);
   if (!pool || !s) return kInvalidHandle;
   if (!out) return kInvalidValue;
-  if (s->capture) return kNotSupported;  // nodes that allocate
+  if (s->capture) {
+    auto memory = bytes ? graph_memory(bytes) : nullptr;
+    if (!memory) return bytes ? kOutOfMemory : kInvalidValue;
+    *out = memory->address;
+    return submit(stream, AllocateBlock{std::move(memory)});
+  }
   if (pool->properties.max_size && pool->used + bytes > pool->properties.max_size) return kOutOfMemory;
   if (const Error error = allocate(out, bytes, Kind::kDevice, "cuMemAllocAsync")) return error;
   state().blocks.starting_at(*out)->pool = pool_handle;
@@ -114,13 +119,39 @@ bool put_attribute(void* out, int attribute, Block* block, Address pointer) {
 
 }  // namespace
 
+GraphMemory::~GraphMemory() {
+  Block* block = state().blocks.starting_at(address);
+  if (!block) return;
+  block->is_of_graph = false;
+  if (block->is_away) state().blocks.release(address);
+}
+
+std::shared_ptr<GraphMemory> graph_memory(size_t bytes) {
+  Block* block = state().blocks.allocate(bytes, Kind::kDevice, "of a graph");
+  if (!block) return nullptr;
+  block->context = current();
+  block->is_of_graph = block->is_away = true;
+  return std::make_shared<GraphMemory>(block->address);
+}
+
+Error run_allocation(const AllocateBlock& allocation) {
+  Block* block = state().blocks.starting_at(allocation.memory->address);
+  if (!block) return kInvalidValue;
+  if (!block->is_away)
+    return refuse(kInvalidValue, "a graph allocates " + block->label + " before it was freed");
+  block->is_away = false;
+  if (Races* races = state().races.get()) races->allocated(block->address);
+  return kSuccess;
+}
+
 Error release_block(Address address) {
   Block* block = state().blocks.starting_at(address);
-  if (!block || (block->kind != Kind::kDevice && block->kind != Kind::kManaged)) {
+  if (!block || block->is_away || (block->kind != Kind::kDevice && block->kind != Kind::kManaged)) {
     const std::string was = state().blocks.freed(address);
     return was.empty() ? kInvalidValue : refuse(kInvalidValue, "cuMemFree: " + was + " was freed before");
   }
   if (Pool* pool = pool_of(block->pool)) pool->used -= block->bytes;
+  if (block->is_of_graph) return state().blocks.set_aside(*block), kSuccess;
   state().blocks.release(address);
   return kSuccess;
 }

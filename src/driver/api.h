@@ -99,6 +99,13 @@ struct AccessDescription {
   Location location;
   int flags;
 };
+struct AllocParams {  // of a graph's node
+  PoolProperties pool;
+  const AccessDescription* access;
+  size_t access_count, bytes;
+  Address address;
+};
+static_assert(sizeof(AllocParams) == 120);
 
 struct Uuid {
   unsigned char bytes[16];

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -215,6 +216,59 @@ TEST(a_captured_graph_runs_when_it_is_launched) {
   CHECK_EQ(cuGraphLaunch(exec, stream), 400);
 }
 
+TEST(a_graph_allocates_and_frees_each_time_it_runs) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  Handle stream = nullptr, graph = nullptr, exec = nullptr;
+  Address own = 0;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuStreamBeginCapture_v2(stream, 0), 0);
+  CHECK_EQ(cuMemAllocAsync(&own, 12, stream), 0);
+  CHECK_EQ(cuMemcpyDtoDAsync_v2(own, x, 12, stream), 0);
+  CHECK_EQ(f.launch(own, 3, stream), 0);
+  CHECK_EQ(cuMemcpyDtoDAsync_v2(x, own, 12, stream), 0);
+  CHECK_EQ(cuMemFreeAsync(own, stream), 0);
+  CHECK_EQ(cuStreamEndCapture(stream, &graph), 0);
+  CHECK_EQ(cuMemFree_v2(own), 1);  // no run has allocated it
+  size_t count = 5;
+  std::array<Handle, 5> nodes{};
+  CHECK_EQ(cuGraphGetNodes(graph, nodes.data(), &count), 0);
+  int first = 0, last = 0;
+  CHECK_EQ(cuGraphNodeGetType(nodes[0], &first), 0);
+  CHECK_EQ(cuGraphNodeGetType(nodes[4], &last), 0);
+  CHECK(first == 10 && last == 11);
+  CHECK_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK(f.read(x, 3) == std::vector<float>({4, 8, 12}));
+  CHECK_EQ(f.launch(own, 3, nullptr), 700);  // it was freed
+}
+
+TEST(memory_that_a_graph_does_not_free_is_the_programs) {
+  Fixture f;
+  AllocParams params{};
+  params.pool.allocation_type = 1, params.pool.location = {1, 0}, params.bytes = 12;
+  Handle graph = nullptr, node = nullptr, plain = nullptr, freeing = nullptr;
+  CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+  CHECK_EQ(cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &params), 0);
+  AllocParams again{};
+  CHECK_EQ(cuGraphMemAllocNodeGetParams(node, &again), 0);
+  CHECK(again.address == params.address && again.bytes == 12);
+  CHECK_EQ(cuGraphAddMemFreeNode(&node, graph, &node, 1, f.floats({1})), 1);  // no graph's
+  CHECK_EQ(cuGraphInstantiateWithFlags(&plain, graph, 0), 0);
+  CHECK_EQ(cuGraphInstantiateWithFlags(&freeing, graph, 1), 0);
+  CHECK_EQ(cuGraphLaunch(plain, nullptr), 0);
+  CHECK_EQ(f.launch(params.address, 3, nullptr), 0);
+  CHECK_EQ(cuGraphLaunch(plain, nullptr), 1);  // it is still there
+  CHECK_EQ(cuGraphLaunch(freeing, nullptr), 0);
+  CHECK_EQ(cuGraphExecDestroy(plain), 0);
+  CHECK_EQ(cuGraphExecDestroy(freeing), 0);
+  CHECK_EQ(cuGraphDestroy(graph), 0);
+  CHECK_EQ(f.launch(params.address, 3, nullptr), 0);
+  CHECK_EQ(cuMemFree_v2(params.address), 0);
+  CHECK_EQ(cuMemFree_v2(params.address), 1);
+}
+
 TEST(a_circle_of_nodes_is_refused) {
   Fixture f;
   Handle graph = nullptr, a = nullptr, b = nullptr, exec = nullptr;
@@ -234,15 +288,18 @@ TEST(modules_are_linked_of_texts) {
       ".weak .func (.param .b32 r) same(.param .b32 v)\n{\n { ret; }\n}\n";
   std::string user =
       head +
-      ".extern .func (.param .b32 r) twice(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
+      ".extern .func (.param .b32 r) twice(.param .b32 v);\n"
+      ".extern .func (.param .b32 r) void_in_c(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
       ".reg .b32 %r<3>; .reg .b64 %rd<2>;\n ld.param.u64 %rd1,[out]; mov.u32 %r1, 21;\n"
       "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 "
       "%r2,[b]; }\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), void_in_c, (a); }\n"
       " st.global.u32 [%rd1],%r2; ret;\n}\n";
   std::string helper =
       head +
       ".visible .func (.param .b32 r) twice(.param .b32 v)\n{\n .reg .b32 %r<3>; ld.param.b32 %r1,[v];\n"
-      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n";
+      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n"
+      ".visible .func void_in_c(.param .b32 v)\n{\n ret;\n}\n";
   Handle link = nullptr, module = nullptr, k = nullptr;
   CHECK_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);
   CHECK_EQ(cuLinkAddData_v2(link, 1, user.data(), user.size() + 1, "user", 0, nullptr, nullptr), 0);

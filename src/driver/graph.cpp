@@ -76,7 +76,7 @@ Error launch_of(const KernelParams* p, Launch* out) {
 // The numbers by which cuGraphNodeGetType tells nodes apart.
 int type_of(const Work& work) {
   constexpr int kKernel = 0, kMemcpy = 1, kMemset = 2, kHost = 3, kChild = 4, kEmpty = 5, kWait = 6,
-                kRecord = 7, kFree = 11, kBatch = 12;
+                kRecord = 7, kAllocate = 10, kFree = 11, kBatch = 12;
   if (std::holds_alternative<Launch>(work)) return kKernel;
   if (std::holds_alternative<Copy3D>(work)) return kMemcpy;
   if (std::holds_alternative<FillParams>(work)) return kMemset;
@@ -84,6 +84,7 @@ int type_of(const Work& work) {
   if (std::holds_alternative<RunGraph>(work)) return kChild;
   if (std::holds_alternative<WaitEvent>(work)) return kWait;
   if (std::holds_alternative<RecordEvent>(work)) return kRecord;
+  if (std::holds_alternative<AllocateBlock>(work)) return kAllocate;
   if (std::holds_alternative<ReleaseBlock>(work)) return kFree;
   return std::holds_alternative<std::monostate>(work) ? kEmpty : kBatch;
 }
@@ -314,6 +315,39 @@ Error cuGraphNodeGetType(Handle handle, int* out) {
   return give(node_of(handle), out, [](const Node& node) { return type_of(node.work); });
 }
 
+Error cuGraphAddMemAllocNode(Handle* out, Handle graph, const Handle* after, size_t count,
+                             AllocParams* params) {
+  if (!params || params->bytes == 0) return kInvalidValue;
+  if (!graph_of(graph)) return kInvalidHandle;
+  auto memory = graph_memory(params->bytes);
+  if (!memory) return kOutOfMemory;
+  params->address = memory->address;
+  return add(out, graph, after, count, AllocateBlock{std::move(memory)});
+}
+Error cuGraphAddMemFreeNode(Handle* out, Handle graph, const Handle* after, size_t count, Address address) {
+  const Block* block = state().blocks.starting_at(address);
+  if (!block || !block->is_of_graph) return kInvalidValue;
+  return add(out, graph, after, count, ReleaseBlock{address});
+}
+Error cuGraphMemAllocNodeGetParams(Handle handle, AllocParams* out) {
+  const Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  const auto* allocation = std::get_if<AllocateBlock>(&node->work);
+  if (!out || !allocation) return kInvalidValue;
+  const Block* block = state().blocks.starting_at(allocation->memory->address);
+  *out = {};
+  out->pool.allocation_type = 1, out->pool.location = {1, 0};
+  out->address = allocation->memory->address, out->bytes = block ? block->bytes : 0;
+  return kSuccess;
+}
+Error cuGraphMemFreeNodeGetParams(Handle handle, Address* out) {
+  const Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  const auto* release = std::get_if<ReleaseBlock>(&node->work);
+  return release ? give(out, release->address) : kInvalidValue;
+}
+Error cuDeviceGraphMemTrim(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
+
 Error cuGraphNodeSetEnabled(Handle exec_handle, Handle handle, unsigned is_enabled) {
   GraphExec* exec = state().execs.find(exec_handle);
   if (!exec || !node_of(handle)) return kInvalidHandle;
@@ -377,6 +411,12 @@ Error cuGraphUpload(Handle exec, Handle stream) {
 Error cuGraphLaunch(Handle exec, Handle stream) {
   const GraphExec* found = state().execs.find(exec);
   if (!found || !stream_of(stream)) return kInvalidHandle;
+  constexpr uint64_t kFreesAtLaunch = 1;
+  if (found->flags & kFreesAtLaunch)
+    for (const auto& node : found->graph->nodes)
+      if (const auto* a = std::get_if<AllocateBlock>(&node->work))
+        if (const Block* block = state().blocks.starting_at(a->memory->address); block && !block->is_away)
+          release_block(block->address);
   return submit(stream, RunGraph{found->graph});
 }
 Error cuGraphExecDestroy(Handle exec) { return state().execs.remove(exec) ? kSuccess : kInvalidHandle; }

@@ -253,7 +253,7 @@ Error run_launch(Launch& launch) {
   options.checks = s.checks;
   options.resolve = [&s](uint64_t address) -> std::optional<exec::Allocation> {
     Block* block = s.blocks.find(address);
-    if (!block) return std::nullopt;
+    if (!block || block->is_away) return std::nullopt;
     return block->allocation();
   };
   // The blocks that parameters point to are known to messages before anything asks for them.
@@ -261,7 +261,8 @@ Error run_launch(Launch& launch) {
   std::vector<exec::Allocation> memory;
   for (const exec::Argument& a : arguments) {
     Block* block = s.blocks.find(a.bits);
-    if (block && std::ranges::none_of(memory, [&](const auto& m) { return m.address == block->address; }))
+    if (block && !block->is_away &&
+        std::ranges::none_of(memory, [&](const auto& m) { return m.address == block->address; }))
       memory.push_back(block->allocation());
   }
   Printer printer;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -82,21 +84,77 @@ std::string_view without_head(std::string_view text) {
   return text.substr(at);
 }
 
-// The name of the function that `text` begins to define, and how many characters that takes; nothing of a declaration.
-std::pair<std::string, size_t> definition(std::string_view text) {
-  const size_t body = text.find_first_of("{;");
-  if (body == text.npos || text[body] == ';') return {};
+// The head of a function in `text`, which begins before its `.func`: the name and where it is, the results before it, and the
+// first character behind the head, `{` or `;`.
+struct Head {
+  std::string name;
+  std::string_view results;
+  size_t at = 0, body = 0;
+};
+
+std::optional<Head> head(std::string_view text) {
+  Head out;
+  out.body = text.find_first_of("{;");
+  if (out.body == text.npos) return std::nullopt;
   size_t at = text.find(".func") + 5;
   while (text[at] == ' ' || text[at] == '\t') ++at;
-  if (text[at] == '(') at = std::min(text.find(')', at), body - 1) + 1;
-  at = std::min(text.find_first_not_of(" \t\n", at), body);
-  const std::string name(text.substr(at, text.find_first_of("( \t\n{", at) - at));
+  if (text[at] == '(') {
+    const size_t end = std::min(text.find(')', at), out.body - 1) + 1;
+    out.results = text.substr(at, end - at);
+    at = end;
+  }
+  out.at = std::min(text.find_first_not_of(" \t\n", at), out.body);
+  out.name = text.substr(out.at, text.find_first_of("( \t\n{", out.at) - out.at);
+  return out;
+}
+
+// The name of the function that `text` begins to define, and how many characters that takes; nothing of a declaration.
+std::pair<std::string, size_t> definition(std::string_view text) {
+  const auto found = head(text);
+  if (!found || text[found->body] == ';') return {};
   int depth = 0;
-  for (size_t i = body; i < text.size(); ++i) {
+  for (size_t i = found->body; i < text.size(); ++i) {
     depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
-    if (depth == 0) return {name, i + 1};
+    if (depth == 0) return {found->name, i + 1};
   }
   return {};
+}
+
+// The text in which a function that is declared and defined has one head, as PTX wants it of one module. C's names do not tell
+// results, so that programs declare one where a function has none (numba-cuda does): it gets that result, which nothing writes.
+std::string with_one_head(const std::string& text) {
+  std::vector<std::pair<size_t, Head>> functions;
+  for (size_t at = text.find(".func"); at != text.npos; at = text.find(".func", at + 1)) {
+    const size_t begin = text.rfind('\n', at) + 1;
+    if (auto found = head(std::string_view(text).substr(begin)))
+      functions.emplace_back(begin, std::move(*found));
+  }
+  std::map<std::string, std::string_view> declared;  // results
+  for (const auto& [begin, f] : functions)
+    if (text[begin + f.body] == ';') declared[f.name] = f.results;
+  std::map<std::string, std::string> defined;
+  for (const auto& [begin, f] : functions) {
+    if (text[begin + f.body] == ';') continue;
+    std::string& own = defined[f.name] = text.substr(begin, f.body);
+    if (const auto it = declared.find(f.name); it != declared.end() && f.results.empty())
+      own.insert(f.at, std::string(it->second) + ' ');
+  }
+  std::set<std::string> written;
+  std::string out;
+  size_t done = 0;
+  for (const auto& [begin, f] : functions) {
+    const auto it = defined.find(f.name);
+    if (it == defined.end()) continue;
+    out.append(text, done, begin - done);
+    done = begin + f.body;
+    const bool declares = text[done] == ';';
+    if (declares && written.contains(f.name))
+      ++done;  // behind the definition it would be a second one
+    else
+      out += it->second;
+    if (!declares) written.insert(f.name);
+  }
+  return out + text.substr(done);
 }
 
 // The text without the .common variables, a line each, and the .weak functions that texts before it have: all of a name are one.
@@ -120,13 +178,13 @@ std::string without_known(std::string_view text, std::set<std::string>* known) {
   return out;
 }
 
-// All of the inputs as one text: declarations of what another input defines stay, as PTX allows both in one module.
+// All of the inputs as one text.
 std::string joined(const std::vector<std::pair<std::string, std::string>>& inputs) {
   std::string out;
   std::set<std::string> known;
   for (const auto& [name, text] : inputs)
     out += without_known(out.empty() ? text : "\n" + std::string(without_head(text)), &known);
-  return out;
+  return with_one_head(out);
 }
 
 // The text with a limit of registers at each of its entries: `.entry name(...)` is followed by .maxnreg.

@@ -80,6 +80,14 @@ void Blocks::release(Address address) {
   blocks_.erase(it);
 }
 
+void Blocks::set_aside(Block& block) {
+  freed_.push_back({block.address, block.bytes, block.label});
+  if (freed_.size() > kRemembered) freed_.pop_front();
+  madvise(reinterpret_cast<void*>(block.address), rounded(block.bytes, kPage), MADV_DONTNEED);
+  std::ranges::fill(block.unwritten, 0xff);
+  block.is_away = true;
+}
+
 Block* Blocks::find(Address address) {
   auto it = blocks_.upper_bound(address);
   if (it == blocks_.begin()) return nullptr;

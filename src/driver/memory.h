@@ -31,6 +31,8 @@ struct Block {
   Handle pool = nullptr;
   Handle context = nullptr;
   bool is_writable = true;
+  bool is_of_graph = false;        // a node of a graph allocates it
+  bool is_away = false;            // a graph's that no run has allocated, or that was freed
   std::vector<uint8_t> unwritten;  // as exec::Allocation has it; empty: not looked at
 
   bool is_host() const { return kind == Kind::kPinned || kind == Kind::kRegistered; }
@@ -52,6 +54,8 @@ class Blocks {
   // Memory of the program's own, which stays its own.
   Block* add(Address address, uint64_t bytes, Kind kind, std::string label);
   void release(Address address);
+  // A graph's block is freed, and keeps its place for the graph's next run.
+  void set_aside(Block& block);
   // The block that holds the address; its end is the next one's only for a block without bytes.
   Block* find(Address address);
   Block* find(Address address, uint64_t bytes);  // that holds all of them

@@ -100,6 +100,17 @@ struct WaitEvent {
 struct ReleaseBlock {
   Address address;
 };
+// A block that a node of a graph allocates each time it runs. It is given back with the last of the graphs, or by the program.
+struct GraphMemory {
+  Address address;
+  explicit GraphMemory(Address at) : address(at) {}
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+  ~GraphMemory();
+};
+struct AllocateBlock {
+  std::shared_ptr<GraphMemory> memory;
+};
 struct WriteValue {
   Address address;
   uint64_t value;
@@ -116,7 +127,7 @@ struct RunGraph {
 };
 // A step of a stream, or of a graph's node.
 using Work = std::variant<std::monostate, Launch, Copy3D, FillParams, Call, Callback, RecordEvent, WaitEvent,
-                          ReleaseBlock, WriteValue, WaitValue, RunGraph>;
+                          ReleaseBlock, AllocateBlock, WriteValue, WaitValue, RunGraph>;
 
 struct Node {
   Work work;
@@ -324,6 +335,9 @@ Error raced(bool is_right);
 Error awaited(Error error);
 // allocate.cpp: gives a block back.
 Error release_block(Address address);
+// allocate.cpp: a block for a node of a graph, which the node allocates when it runs. Null: there is no memory left.
+std::shared_ptr<GraphMemory> graph_memory(size_t bytes);
+Error run_allocation(const AllocateBlock& allocation);
 // launch.cpp: the launch of a function as cuLaunchKernel and cuLaunchKernelEx give it.
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out);
 // module.cpp: loads PTX, a cubin or a fatbin. `log` gets what is wrong with it.

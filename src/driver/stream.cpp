@@ -187,6 +187,7 @@ Error execute(Work& work) {
                             if (const Error error = raced(races->freed(r.address))) return error;
                           return release_block(r.address);
                         },
+                        [](const AllocateBlock& a) { return run_allocation(a); },
                         [](const WriteValue& w) { return execute_write(w); },
                         [](const WaitValue& w) { return execute_wait(w); },
                         [](const RunGraph& r) {

@@ -56,6 +56,10 @@ def environment(options: argparse.Namespace, settings: dict, scratch: pathlib.Pa
     }
     if options.interpreter:
         return names | {"TRITON_INTERPRET": "1"}
+    if options.driver:
+        from triton_runner._programs import cuda_device
+
+        names |= cuda_device.own_driver_environment(options.target)
     return names | {
         "TRITON_RUNNER_PROD": "1",
         "TRITON_RUNNER_DEVICE": "cpu",
@@ -185,6 +189,9 @@ def main() -> int:
     parser.add_argument("--keyword", "-k", default="", help="as pytest -k")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"],
                         help="what the tests are told: cuda, and CPU tensors say so; or cpu")  # fmt: skip
+    parser.add_argument(
+        "--driver", action="store_true", help="Triton's own driver and launcher, on our libcuda"
+    )
     parser.add_argument("--interpreter", action="store_true", help="TRITON_INTERPRET=1 instead, to compare")
     parser.add_argument("--results", type=pathlib.Path, help="one JSON line a test; a run goes on from it")
     parser.add_argument("--again", default="", help="outcomes to run again, for instance failed,crashed")

@@ -44,7 +44,7 @@ class Comparison:
     """Compares launches, and passes each on.
 
     - `rows`: the file that a launch's line is added to; `against`: "cuda" or "ptx"; `checks`: as check=;
-    - `level`: what is compared, "cubin" or "ttgir";
+    - `level`: what is compared, "cubin", "ttgir" or "ptx"; `there`: what a GPU gets for it;
     - `launches`: of a cubin that are compared; `programs`: the most in one of them;
     - `orders`: the most that are tried where bytes differ.
     """
@@ -53,6 +53,7 @@ class Comparison:
     against: str = "cuda"
     checks: str = ""
     level: str = "cubin"
+    there: str = "cubin"
     launches: int = 2
     programs: int = 512
     orders: int = 16
@@ -103,7 +104,7 @@ class Comparison:
     def bytes(self, launch, ours) -> dict:
         if ours.trap:
             return {"state": "trap", "why": text_of(ours.trap)}
-        theirs = launch.run("ptx") if self.against == "ptx" else launch.run("cubin", device=self.against)
+        theirs = launch.run("ptx") if self.against == "ptx" else launch.run(self.there, device=self.against)
         if theirs.trap:
             return {"state": "trap", "why": f"{self.against}: {text_of(theirs.trap)}"}
         before = launch.arguments.saved

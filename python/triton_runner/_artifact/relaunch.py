@@ -99,7 +99,7 @@ class Relaunch:
         """The kernel as it is at a level."""
         if level not in self._known:
             artifact = describe(level, self.texts[level], "", self.name, json.dumps(self.metadata))
-            if self.entry in MLIR and level not in MLIR:  # the IR tells names and types that code leaves out
+            if level not in MLIR and is_above(self.entry, level):  # which tells names and types
                 above = self.artifact(self.entry).description
                 artifact = dataclasses.replace(artifact, description=inherit(artifact.description, above))
             self._known[level] = artifact

@@ -9,6 +9,7 @@ import time
 import types
 
 from triton_runner import _settings, testing
+from triton_runner._pipeline import own_driver
 from triton_runner._settings import devices, quick_mode
 from triton_runner._settings.devices import cpu_target, resolved_device
 
@@ -56,7 +57,7 @@ class LazyDriver:
 def _resolve(lazy):
     device = resolved_device()
     if device == "cpu":
-        return cpu_driver()
+        return own_driver.own_driver() if os.environ.get(own_driver.WORD) else cpu_driver()
     own = lazy._own
     return own() if callable(own) else own
 

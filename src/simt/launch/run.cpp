@@ -140,8 +140,11 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       cta->code = &code_;
       cta->rank = rank;
       cta->shared_base = rank << kRankShift;
-      cta->shared_bytes = launch_.shared_bytes;
-      cta->memory = std::make_unique<CtaMemory>(code_.register_bytes, launch_.shared_bytes,
+      // A GPU gives shared memory in pieces, and ptxas makes wide loads of narrow ones that read to the end of one.
+      constexpr uint32_t kWidest = 16;
+      cta->shared_bytes = code_.level == "cubin" ? (launch_.shared_bytes + kWidest - 1) / kWidest * kWidest
+                                                 : launch_.shared_bytes;
+      cta->memory = std::make_unique<CtaMemory>(code_.register_bytes, cta->shared_bytes,
                                                 uint64_t{code_.local_bytes} * code_.threads);
       cta->regs = cta->memory->regs();
       cta->shared = cta->memory->shared();

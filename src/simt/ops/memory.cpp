@@ -65,35 +65,41 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
                    std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
                        " bytes at an address that is not a multiple of " + std::to_string(a.bytes()),
                    i, address, 0, write);
+  const uint32_t size = a.extent();
   switch (a.space) {
     case Space::kShared:
-      return x.shared(in, i, static_cast<uint32_t>(address), a.bytes(), write);
+      return x.shared(in, i, static_cast<uint32_t>(address), size, write);
     case Space::kParam:
       if (address - kParamBase < x.launch().params.size())
-        return x.global(in, i, param_address(x, address), a.bytes(), write);
+        return x.global(in, i, param_address(x, address), size, write);
       if (address - param_address(x, kParamBase) < x.launch().params.size())  // cvta.param was here already
-        return x.global(in, i, address, a.bytes(), write);
+        return x.global(in, i, address, size, write);
       [[fallthrough]];
     case Space::kLocal:
-      return x.local(in, i, address & ~kWindowMask, a.bytes());
+      return x.local(in, i, address & ~kWindowMask, size);
     case Space::kGeneric:
-      return x.generic(in, i, address, a.bytes(), write);
+      return x.generic(in, i, address, size, write);
     default:
       // Code that updates 16 bits by way of the word around them: the word may end past the allocation.
       if (a.strong && !write && a.bytes() == 4 && x.worker->memory.readable(address, 1) &&
           !x.worker->memory.readable(address, 4))
         return reinterpret_cast<std::byte*>(address);
-      return x.global(in, i, address, a.bytes(), write);
+      return x.global(in, i, address, size, write);
   }
 }
 
-// The elements of a vector one by one: those that may be accessed are, where the launch goes on after others.
+// The elements of a vector one by one: those that may be accessed are, where the launch goes on after others, and those of which
+// nothing is used are not.
 template <bool kWrite>
 bool each_word(Exec& x, const Operands& in, const Access& a, std::byte* const* regs, uint32_t i,
                uint64_t address, bool atomic) {
   Access one = a;
   one.words = 1;
   for (uint32_t k = 0; k < a.words; ++k) {
+    if (a.used != ~0u) {
+      one.used = a.used >> k * a.word_bytes & ((uint64_t{1} << a.word_bytes) - 1);
+      if (!one.used) continue;
+    }
     std::byte* p = resolve(x, in, one, i, address + uint64_t{k} * a.word_bytes, kWrite);
     if (!p) return false;
     if constexpr (kWrite)
@@ -114,7 +120,7 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   if (atomic) ++x.worker->global_spins;
   for (uint32_t i : x.lanes()) {
     const uint64_t address = accessed_address(x, in, a, i);
-    if (x.goes_on() && a.words > 1 && !(address & (a.bytes() - 1))) {
+    if ((x.goes_on() || a.used != ~0u) && a.words > 1 && !(address & (a.bytes() - 1))) {
       if (!each_word<kWrite>(x, in, a, regs, i, address, atomic)) return;
       continue;
     }

@@ -1,7 +1,9 @@
 // Declares what Operands::data holds of loads, stores and shuffles, and which byte or thread each thread
 // means by it.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 
 #include <triton_runner/num/type.h>
 
@@ -19,9 +21,15 @@ struct Access {
   bool strong = false;     // other blocks are looked at: volatile, relaxed, ...
   Space space = Space::kGeneric;
   uint32_t address_bytes = 8;
+  uint32_t used =
+      ~0u;  // a bit a byte: the others are loaded because the load is wide, and nobody looks at them
   int64_t offset = 0;
   const Tables* tables = nullptr;
   uint32_t bytes() const { return words * word_bytes; }
+  // The bytes up to the last that is used; 0: none is.
+  uint32_t extent() const {
+    return used == ~0u ? bytes() : std::min<uint32_t>(bytes(), static_cast<uint32_t>(std::bit_width(used)));
+  }
 };
 
 // The place where thread `lane` of the path accesses memory.

@@ -41,12 +41,13 @@ def cuda_command(chip, check, launches, folder, debug, kernel, is_module, progra
     PROGRAM is a Python program, with -m a module, or any other program: a.out, or python x.py. Processes that
     it starts see the same device. Options come before PROGRAM. Exit status: that of the program.
     """
+    from triton_runner._programs.cuda_device import Device
     from triton_runner.verbs.cuda import run
 
     if kernel and not (folder or debug):
         raise click.UsageError("--kernel says which launches --capture or --debug take: give one of these")
     words = (program, list(arguments), is_module)
-    device = run.Device(chip, check, launches, kernel=kernel)
+    device = Device(chip, check, launches, kernel=kernel)
     if folder or debug:
         return run.run_captured(words, device, folder or "", debug)
     return run.run_program(*words, device)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import click
 
+from triton_runner import _settings
 from triton_runner._base import interrupts
 from triton_runner._programs.look import look
 from triton_runner._programs.options import (
@@ -49,6 +51,11 @@ class Size(click.ParamType):
 @click.option(
     "--ghost", type=Size(), help="With --pretend-cuda: tensors of at least this size, as 8G, take no memory."
 )
+@click.option(
+    "--driver",
+    is_flag=True,
+    help="Launch by Triton's own driver and launcher, on this package's libcuda.so.1.",
+)
 @program_option
 @module_option
 @click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
@@ -56,7 +63,9 @@ class Size(click.ParamType):
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @in_own_process
-def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program, arguments, **settings):
+def run(
+    pretend_cuda, quick, ghost, driver, is_module, traceback, release, only, program, arguments, **settings
+):  # fmt: skip
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner._kernel.compiling import failures
     from triton_runner._pretend import running
@@ -64,6 +73,16 @@ def run(pretend_cuda, quick, ghost, is_module, traceback, release, only, program
     if ghost and not pretend_cuda:
         raise click.UsageError("--ghost is for programs that say cuda: it needs --pretend-cuda")
     case = opened(program) if program.endswith(".trcase") else None
+    if driver:
+        if case:
+            raise click.UsageError("--driver is for programs: a case is run by `triton-runner run CASE`")
+        if settings["level"] or settings["device"] not in (None, "auto", "cpu"):
+            raise click.UsageError("--driver runs machine code on the CPU: leave --level and --device out")
+        from triton_runner._programs import cuda_device
+
+        target = settings["target"] or _settings.DEFAULT_TARGET
+        os.environ.update(cuda_device.own_driver_environment(target, settings["check"] or ""))
+        settings = {**settings, "device": "cpu"}
     target = settings["target"] or (case and case.target)
     apply_settings(**settings | {"target": target}, quick=1 if quick else None, program=only, ghost=ghost)
     options = {"--pretend-cuda": pretend_cuda, "-m": is_module}

@@ -1,6 +1,11 @@
 // Lowers ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12. st.async is in store_async.cpp.
 #include "ops/memory.h"
 
+#include <cstdlib>
+#include <string>
+
+#include <triton_runner/base/text.h>
+
 #include "front/ptx/addresses.h"
 #include "front/ptx/async.h"
 #include "front/ptx/listing.h"
@@ -35,6 +40,22 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
     default:
       return otherwise;
   }
+}
+
+// Which bytes of a load are used, where the pragma before it says that: LLVM widens loads over the end of an array, which an aligned
+// vector may reach past. PTX ISA 12.
+uint32_t used_bytes(const ptx::Module& module, const ptx::Instruction& in) {
+  constexpr std::string_view kPragma = ".pragma \"used_bytes_mask ";
+  std::string_view before = module.text().substr(0, in.offset), line;
+  do {
+    before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
+    line = base::trimmed(before.substr(before.rfind('\n') + 1));
+    before.remove_suffix(line.size());
+  } while (line.starts_with(".loc"));
+  if (!line.starts_with(kPragma)) return ~0u;
+  const auto mask =
+      static_cast<uint32_t>(std::strtoul(std::string(line.substr(kPragma.size())).c_str(), nullptr, 0));
+  return mask ? mask : ~0u;
 }
 
 // The registers of a load or store, all of one size.
@@ -81,6 +102,7 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
   a.space = space_of(in);
   a.tables = &simd_tables(num::current_isa());
   if (!access_registers(l, in, value, a)) return false;
+  if (!write) a.used = used_bytes(l.module, in);
   if ((a.words & (a.words - 1)) || a.bytes() > 32)
     return l.fail(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
   Lowering::Address address;

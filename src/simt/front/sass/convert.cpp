@@ -99,10 +99,26 @@ bool lower_to_whole(SassLowering& l) {
                  or_else(type_of(l, 0, kWholes), "s32"), or_else(type_of(l, 0, kFloats), "f32"));
 }
 
+// F2F of a number that is negated. A NaN keeps its sign, as an H200's do.
+bool lower_negated(SassLowering& l, const std::string& line, const std::string& to) {
+  const uint32_t a = l.raw(1), sign = l.temporary(4), negated = l.temporary(4), d = l.temporary(8);
+  const bool absolute = l.slot(1)->absolute;
+  l.ptx("and.b32 %r0, %r1, 0x7fffffff", {sign, a});
+  if (absolute) l.copy(negated, sign, 4);
+  l.ptx("sub.s32 %r0, 0x7f800000, %r1", {sign, sign});  // negative: a NaN
+  l.ptx("not.b32 %r0, %r1", {sign, sign});
+  l.ptx("and.b32 %r0, %r1, 0x80000000", {sign, sign});
+  l.ptx("xor.b32 %r0, %r1, %r2", {negated, absolute ? negated : a, sign});
+  l.ptx(line + "." + to + ".f32" + place(to, 0) + "," + place("f32", 1), {d, negated});
+  return l.give_pair(0, d);
+}
+
 bool lower_between_floats(SassLowering& l) {
   const std::string to = type_of(l, 0, kFloats), from = type_of(l, 1, kFloats);
   if (to.empty() || from.empty()) return false;
   const bool widens = bytes_of(to) > bytes_of(from);
+  if (from == "f32" && bytes_of(to) == 8 && l.slot(1)->minus)
+    return lower_negated(l, std::string("cvt") + (l.has("FTZ") ? ".ftz" : ""), to);
   return convert(l, "cvt" + (widens ? "" : rounding(l)) + (l.has("FTZ") ? ".ftz" : ""), to, from);
 }
 
