@@ -1,17 +1,19 @@
 """Faults planted one at a time in AMD's machine code: does something report them, with the line?
 
-    python tests/amd/planted.py [--targets hip:gfx942,hip:gfx1201] [--only lanes] [--right 6] [--write]
+    python tests/amd/planted.py [--targets hip:gfx942,hip:gfx1201] [--only lanes] [--programs softmax] [--most 9]
+                                [--right 6] [--json FILE] [--write] [--sum FILE ...]
 
 The faults are waits and barriers that are left out, stores to and loads from LDS that moved, lanes that are
 swapped, and EXEC that is wrong. Each is made behind LLVM's code generation, so that every compilation of the
 kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit), then
 lockstep beside TTGIR. A fault that changes nothing of what the launch leaves, and that is no wait or barrier,
-is not counted. --right N: N rounds of the launches of small_kernels.py a target and those of the kernels
-here, none of which may be reported. --write keeps the counts in results/amd.json.
+is not counted. --most N: at most so many of a kind in a program. --right N: N rounds of the launches of small_kernels.py a target and those of the kernels
+here, none of which may be reported. --json keeps the counts in a file, --sum adds such files up; --write keeps the counts in results/amd.json.
 """
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import re
@@ -77,10 +79,20 @@ def sites(text: str, kind: str) -> list[int]:
     ]  # fmt: skip
 
 
-def edited(text: str, kind: str, nth: int) -> str:
-    lines, at = text.split("\n"), sites(text, kind)
-    if nth < len(at):
-        lines[at[nth]] = KINDS[kind][1](lines[at[nth]].rstrip())
+def alike(text: str, kind: str) -> dict[tuple, list[int]]:
+    """The lines for a kind by what they do and for which lines of Python: another compilation of the program
+    has them in other numbers, and the fault of a lowering is in it too."""
+    found, lines = collections.defaultdict(list), text.split("\n")
+    for at in sites(text, kind):
+        found[lines[at].split()[0], tuple(lines_of(text, at))].append(at)
+    return found
+
+
+def edited(text: str, kind: str, key: tuple, nth: int) -> str:
+    lines, at = text.split("\n"), alike(text, kind).get(key)
+    if at:
+        place = at[min(nth, len(at) - 1)]
+        lines[place] = KINDS[kind][1](lines[place].rstrip())
     return "\n".join(lines)
 
 
@@ -94,7 +106,7 @@ class Planted:
     """Code generation with a fault, or without."""
 
     def __init__(self):
-        self.fault = None  # (kind, nth)
+        self.fault = None  # (kind, key, nth)
         self.made = ""
         made = HIPBackend.make_amdgcn
 
@@ -115,7 +127,7 @@ def programs():
     yield "matmul", k.matmul, {"M": 64, "N": 64, "K": 32}, (1, 1), lambda: [
         some(64, 96).half(), some(96, 64).half(), torch.zeros(64, 64), 64, 64, 96], {}  # fmt: skip
     yield "matmul at the edge", k.matmul, {"M": 32, "N": 32, "K": 32}, (2, 2), lambda: [
-        some(50, 70).half(), some(70, 45).half(), torch.zeros(50, 45), 50, 45, 70], {"num_warps": 2}  # fmt: skip
+        some(64, 70).half(), some(70, 64).half(), torch.zeros(64, 64), 64, 64, 70], {"num_warps": 2}  # fmt: skip
     yield "attention", k.attention, {"L": 32, "D": 32}, (2,), lambda: [
         some(64, 32).half(), some(64, 32).half(), some(64, 32).half(), torch.zeros(64, 32), 64, 0.2], {}  # fmt: skip
     yield "scan", k.scan, {"B": 512}, (1,), lambda: [whole(512), torch.zeros(512, dtype=torch.int32)], {}
@@ -149,7 +161,11 @@ def beside_ttgir(planted, fault, program, target: str):
     args, planted.fault = arguments(), fault
     with triton_runner.using(device="cpu", target=target):
         return triton_runner.lockstep(
-            triton_runner.jit(kernel.fn), args, {**constants, **options}, grid=grid, levels=("ttgir", "amdgcn")
+            triton_runner.jit(kernel.fn),
+            args,
+            {**constants, **options},
+            grid=grid,
+            levels=("ttgir", "amdgcn"),
         )
 
 
@@ -163,25 +179,29 @@ def judged(planted, fault, program, target: str, right: list) -> tuple[str, int]
     report = beside_ttgir(planted, fault, program, target)
     if report.diverged is not None:
         return "lockstep, a value", report.diverged.line or 0
-    return ("lockstep, memory" if report.outputs else "not reported"), 0
+    return ("lockstep, memory" if report.outputs or report.unobserved else "not reported"), 0
 
 
 def faults(options, planted, target: str, counts: collections.Counter) -> None:
     for program in programs():
-        right, trap = run(planted, None, program, target, CHECKS)
-        assert trap is None, trap
-        code = planted.made
-        right, _ = run(planted, None, program, target)
         for kind in KINDS:
-            if options.only not in kind:
+            if options.only not in kind or options.programs not in program[0]:
                 continue
-            for nth, at in enumerate(sites(code, kind)):
-                how, line = judged(planted, (kind, nth), program, target, right)
+            # Memory is guarded by EXEC where it is not accessed through buffers.
+            os.environ["AMDGCN_USE_BUFFER_OPS"] = "0" if kind == "EXEC" else "1"
+            right, trap = run(planted, None, program, target, CHECKS)
+            assert trap is None, trap
+            code = planted.made
+            right, _ = run(planted, None, program, target)
+            there = [(key, nth, at) for key, all_ in alike(code, kind).items() for nth, at in enumerate(all_)]
+            step = max(1, -(-len(there) // options.most)) if options.most else 1
+            for key, nth, at in there[::step]:
+                how, line = judged(planted, (kind, key, nth), program, target, right)
                 counts[kind, how] += 1
                 counts[kind, "line"] += line > 0
-                counts[kind, "its own line"] += line in lines_of(code, at)
+                counts[kind, "its own line"] += line > 0 and line in lines_of(code, at)
                 said = f"line {line}, planted at {lines_of(code, at)}"
-                print(f"{target} {program[0]}, {kind} {nth}, {code.split(chr(10))[at].strip()[:60]}: {how}; {said}",
+                print(f"{target} {program[0]}, {kind}, {code.split(chr(10))[at].strip()[:60]}: {how}; {said}",
                       flush=True)  # fmt: skip
 
 
@@ -190,7 +210,14 @@ def no_report(planted, target: str, rounds: int) -> collections.Counter:
     counts: collections.Counter = collections.Counter()
     told = [*programs()]
     told += [
-        (name, triton_runner.jit(kernel.fn), constants, grid, lambda args=args: list(args), {"num_warps": warps})
+        (
+            name,
+            triton_runner.jit(kernel.fn),
+            constants,
+            grid,
+            lambda args=args: list(args),
+            {"num_warps": warps},
+        )
         for name, kernel, args, constants, grid, warps in launches(rounds, 0)
     ]
     for program in told:
@@ -209,21 +236,37 @@ def main() -> int:
     )
     parser.add_argument("--targets", default="hip:gfx942,hip:gfx1201")
     parser.add_argument("--only", default="", help="kinds of faults with this in their names")
-    parser.add_argument("--right", type=int, default=0, help="rounds of right launches, in the place of faults")
+    parser.add_argument("--programs", default="", help="programs with this in their names")
+    parser.add_argument("--most", type=int, default=0, help="faults of a kind in a program; 0: all")
+    parser.add_argument("--json", type=pathlib.Path, help="a file for the counts")
+    parser.add_argument(
+        "--sum", nargs="+", type=pathlib.Path, help="files of earlier runs, which are added up"
+    )
+    parser.add_argument(
+        "--right", type=int, default=0, help="rounds of right launches, in the place of faults"
+    )
     parser.add_argument("--write", action="store_true", help="keep the counts in results/amd.json")
     options = parser.parse_args()
     planted, counts = Planted(), collections.Counter()
-    for target in options.targets.split(","):
+    for file in options.sum or ():
+        for key, n in json.loads(file.read_text()):
+            counts[tuple(key) if isinstance(key, list) else key] += n
+    for target in options.targets.split(",") if not options.sum else ():
         if options.right:
             counts += no_report(planted, target, options.right)
         else:
             faults(options, planted, target, counts)
+    if options.json:
+        options.json.write_text(json.dumps([*counts.items()]))
     command = f"python tests/amd/planted.py --targets {options.targets}"
     if options.right:
         said = f"{counts['launches']} launches, {counts['reported']} reported"
         key, what, command = "right", "right launches under the same", f"{command} --right {options.right}"
     else:
-        rows = {kind: collections.Counter({how: n for (of, how), n in counts.items() if of == kind}) for kind in KINDS}
+        rows = {
+            kind: collections.Counter({how: n for (of, how), n in counts.items() if of == kind})
+            for kind in KINDS
+        }
         parts, total = [], collections.Counter()
         for kind, row in rows.items():
             lines, own = row.pop("line", 0), row.pop("its own line", 0)
@@ -231,12 +274,17 @@ def main() -> int:
             tried = sum(row.values())
             total.update(tried=tried, reported=tried - missed, lines=lines, own=own, nothing=nothing)
             parts.append(f"{kind} {tried - missed} of {tried}")
-            print(f"{kind}: {tried - missed} of {tried} reported, {lines} with a line, {own} with its own; {dict(row)}")
+            print(
+                f"{kind}: {tried - missed} of {tried} reported, {lines} with a line, {own} with its own; {dict(row)}"
+            )
         said = (
             f"{total['reported']} of {total['tried']} reported, {total['lines']} with a line, "
             f"{total['own']} of them the instruction's own ({', '.join(parts)}); {total['nothing']} others change nothing"
         )
-        key, what = "planted", "faults planted in AMD's machine code, under four checks and lockstep beside TTGIR"
+        key, what = (
+            "planted",
+            "faults planted in AMD's machine code, under four checks and lockstep beside TTGIR",
+        )
     print(said)
     if options.write:
         results.record("amd", key, what, command, {"result": said})

@@ -152,7 +152,9 @@ def doubles(x, out, B: tl.constexpr):
 
 
 @triton.jit
-def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, S: tl.constexpr, TURNED: tl.constexpr):
+def product(
+    a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, S: tl.constexpr, TURNED: tl.constexpr
+):
     i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     total = tl.zeros((M, N), S)
     for step in range(2):
