@@ -1,14 +1,15 @@
 """Faults planted one at a time in AMD's machine code: does something report them, with the line?
 
-    python tests/amd/planted.py [--targets hip:gfx942,hip:gfx1201] [--only lanes] [--programs softmax] [--most 9]
-                                [--right 6] [--json FILE] [--write] [--sum FILE ...]
+    python tests/amd/planted.py [--targets hip:gfx942,hip:gfx1201] [--only lanes] [--programs softmax]
+                                [--most 9] [--right 6] [--json FILE] [--write] [--sum FILE ...]
 
 The faults are waits and barriers that are left out, stores to and loads from LDS that moved, lanes that are
 swapped, and EXEC that is wrong. Each is made behind LLVM's code generation, so that every compilation of the
 kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit), then
 lockstep beside TTGIR. A fault that changes nothing of what the launch leaves, and that is no wait or barrier,
-is not counted. --most N: at most so many of a kind in a program. --right N: N rounds of the launches of small_kernels.py a target and those of the kernels
-here, none of which may be reported. --json keeps the counts in a file, --sum adds such files up; --write keeps the counts in results/amd.json.
+is not counted. --most N: at most so many of a kind in a program. --right N: N rounds of the launches of
+small_kernels.py a target and those of the kernels here, none of which may be reported. --json keeps the
+counts in a file, --sum adds such files up; --write keeps the counts in results/amd.json.
 """
 
 import argparse
@@ -120,20 +121,22 @@ class Planted:
 def programs():
     """(name, kernel, constexprs, grid, makes the arguments, options) of what faults are planted in."""
     some = lambda *shape: torch.randn(*shape)  # noqa: E731
+    half = lambda *shape: torch.randn(*shape).half()  # noqa: E731
+    none = lambda *shape: torch.zeros(*shape, dtype=torch.int32)  # noqa: E731
     whole = lambda *shape: torch.randint(-99, 99, shape, dtype=torch.int32)  # noqa: E731
     yield "softmax", k.softmax, {"B": 1024}, (2,), lambda: [some(2, 1000), torch.zeros(2, 1000), 1000], {}
     yield "layer_norm", k.layer_norm, {"B": 1024}, (2,), lambda: [
         some(2, 700), some(700), some(700), torch.zeros(2, 700), 700, 1e-5], {}  # fmt: skip
     yield "matmul", k.matmul, {"M": 64, "N": 64, "K": 32}, (1, 1), lambda: [
-        some(64, 96).half(), some(96, 64).half(), torch.zeros(64, 64), 64, 64, 96], {}  # fmt: skip
+        half(64, 96), half(96, 64), torch.zeros(64, 64), 64, 64, 96], {}  # fmt: skip
     yield "matmul at the edge", k.matmul, {"M": 32, "N": 32, "K": 32}, (2, 2), lambda: [
-        some(64, 70).half(), some(70, 64).half(), torch.zeros(64, 64), 64, 64, 70], {"num_warps": 2}  # fmt: skip
+        half(64, 70), half(70, 64), torch.zeros(64, 64), 64, 64, 70], {"num_warps": 2}  # fmt: skip
     yield "attention", k.attention, {"L": 32, "D": 32}, (2,), lambda: [
-        some(64, 32).half(), some(64, 32).half(), some(64, 32).half(), torch.zeros(64, 32), 64, 0.2], {}  # fmt: skip
-    yield "scan", k.scan, {"B": 512}, (1,), lambda: [whole(512), torch.zeros(512, dtype=torch.int32)], {}
-    yield "sorts", k.sorts, {"B": 256}, (1,), lambda: [whole(256), torch.zeros(256, dtype=torch.int32)], {}
+        half(64, 32), half(64, 32), half(64, 32), torch.zeros(64, 32), 64, 0.2], {}  # fmt: skip
+    yield "scan", k.scan, {"B": 512}, (1,), lambda: [whole(512), none(512)], {}
+    yield "sorts", k.sorts, {"B": 256}, (1,), lambda: [whole(256), none(256)], {}
     yield "histogram", k.histogram, {"B": 128}, (2,), lambda: [
-        torch.randint(0, 8, (200,), dtype=torch.int32), torch.zeros(8, dtype=torch.int32), 200], {}  # fmt: skip
+        torch.randint(0, 8, (200,), dtype=torch.int32), none(8), 200], {}  # fmt: skip
 
 
 def run(planted, fault, program, target: str, check: str = "") -> tuple[list, KernelTrap | None]:
@@ -275,11 +278,13 @@ def main() -> int:
             total.update(tried=tried, reported=tried - missed, lines=lines, own=own, nothing=nothing)
             parts.append(f"{kind} {tried - missed} of {tried}")
             print(
-                f"{kind}: {tried - missed} of {tried} reported, {lines} with a line, {own} with its own; {dict(row)}"
+                f"{kind}: {tried - missed} of {tried} reported, {lines} with a line, {own} with its own;",
+                dict(row),
             )
         said = (
             f"{total['reported']} of {total['tried']} reported, {total['lines']} with a line, "
-            f"{total['own']} of them the instruction's own ({', '.join(parts)}); {total['nothing']} others change nothing"
+            f"{total['own']} of them the instruction's own ({', '.join(parts)}); "
+            f"{total['nothing']} others change nothing"
         )
         key, what = (
             "planted",

@@ -1,7 +1,7 @@
 """Operators of public kernel libraries on the CPU against torch: does what people have run as it is?
 
-    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--target hip:gfx942] [--only NAME] [--check overflow]
-                                      [--write]
+    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--target hip:gfx942] [--only NAME]
+                                      [--check overflow] [--write]
 
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through

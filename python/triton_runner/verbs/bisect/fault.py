@@ -176,7 +176,8 @@ class Search:
         return steps[wrong]
 
     def _below_ttgir(self) -> Step | None:
-        """TTGIR is right and PTX or AMDGCN is wrong: a pass before the conversion to LLVM, the conversion, or LLVM."""
+        """TTGIR is right and what LLVM generates is wrong: a pass before the conversion, the conversion, or
+        LLVM."""
         steps = [step for step in self._all_steps() if step.stage == "make_llir"]
         if self.at(self.program.lowest).trap == "hazard":
             self.take(self.program.code, None)
