@@ -24,7 +24,7 @@ void read_comments(std::string_view text, Description& k) {
   if (int n = number_behind("; Occupancy: "); n >= 0) k.waves = n;
 }
 
-// A number of bytes. What is none, or larger than any, is the largest: whoever lays out the arguments refuses it.
+// A number of bytes becomes the largest if it is none, or larger than any: whoever lays out the arguments refuses it.
 uint32_t as_bytes(bool is_number, int64_t number) {
   constexpr int64_t kMost = INT32_MAX;
   return static_cast<uint32_t>(is_number ? std::min(number, kMost) : kMost);

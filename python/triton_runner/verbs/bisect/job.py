@@ -15,7 +15,7 @@ import re
 import runpy
 import sys
 
-# What goes on beside the program, in PTX and in AMDGCN (loads from memory into LDS).
+# These go on beside the program, in PTX and in AMDGCN (loads from memory into LDS).
 _ASYNCHRONOUS = {
     "ptx": re.compile(r"cp\.async|cp\.reduce\.async|wgmma\.mma_async|tcgen05\."),
     "amdgcn": re.compile(r"^\s*\w+_load_(?:async_to_)?lds_|^\s*buffer_load_\w+ .*\blds$", re.M),
