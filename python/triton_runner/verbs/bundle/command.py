@@ -10,7 +10,14 @@ import click
 
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._programs.options import Output, ProgramOrFile, print_json, prints_aside, verbs
+from triton_runner._programs.options import (
+    Output,
+    ProgramOrFile,
+    check_settings,
+    print_json,
+    prints_aside,
+    verbs,
+)
 from triton_runner._programs.programs import program_arguments
 from triton_runner._programs.watched import in_own_process
 
@@ -45,6 +52,9 @@ def bundle_command(kernel, number, output, max_bytes, passes, report, verify, ta
     from triton_runner._kernel.cases import archive, bundle, capture
 
     bundle.check_name(output)
+    if target:
+        with _settings.using(target=target):
+            check_settings()
     selection = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
         captured = capture.capture(
