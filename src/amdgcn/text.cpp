@@ -395,7 +395,7 @@ class ParsedModule final : public Module {
           k.parameters.push_back({a.offset, a.bytes, a.kind == "global_buffer"});
       const auto number = [&](std::string_view key) {
         const auto at = from.numbers.find(key);
-        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(at->second);
+        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(std::min<int64_t>(at->second, INT32_MAX));
       };
       k.kernarg_bytes = number(".kernarg_segment_size");
       k.threads = std::max(k.threads, number(".max_flat_workgroup_size"));

@@ -69,6 +69,13 @@ TEST(amdgcn_arguments) {
   CHECK(k.hidden.size() == 1 && k.hidden[0].kind == "block_count_x" && k.hidden[0].offset == 8);
   CHECK_EQ(k.kernarg_bytes, 24u);
   CHECK_EQ(k.threads, 128u);
+  // A number that is no place of an argument becomes one further away than any, which the launch refuses.
+  for (const std::string wrong : {"4294967296", "4294967304", "-8", "q"}) {
+    std::string other = metadata;
+    const auto read =
+        amdgcn::parse(text_of("", other.replace(other.find(": 0"), 3, ": " + wrong)), "k.amdgcn");
+    CHECK_EQ((*read)->kernels()[0].parameters[0].offset, uint32_t{INT32_MAX});
+  }
 }
 
 TEST(amdgcn_names_of_descriptors) {

@@ -24,6 +24,12 @@ void read_comments(std::string_view text, Description& k) {
   if (int n = number_behind("; Occupancy: "); n >= 0) k.waves = n;
 }
 
+// A number of bytes becomes the largest if it is none, or larger than any: whoever lays out the arguments refuses it.
+uint32_t as_bytes(bool is_number, int64_t number) {
+  constexpr int64_t kMost = INT32_MAX;
+  return static_cast<uint32_t>(is_number ? std::min(number, kMost) : kMost);
+}
+
 }  // namespace
 
 AmdMetadataBlock read_amdgcn_metadata(std::string_view block) {
@@ -64,8 +70,8 @@ AmdMetadataBlock read_amdgcn_metadata(std::string_view block) {
       AmdArgument& a = kernel->arguments.back();
       if (key == ".name") a.name = value;
       if (key == ".value_kind") a.kind = value;
-      if (key == ".offset" && is_number) a.offset = static_cast<uint32_t>(number);
-      if (key == ".size" && is_number) a.bytes = static_cast<uint32_t>(number);
+      if (key == ".offset") a.offset = as_bytes(is_number, number);
+      if (key == ".size") a.bytes = as_bytes(is_number, number);
     }
   }
   return out;

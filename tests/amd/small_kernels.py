@@ -152,12 +152,17 @@ def doubles(x, out, B: tl.constexpr):
 
 
 @triton.jit
-def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, S: tl.constexpr):
+def product(
+    a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, S: tl.constexpr, TURNED: tl.constexpr
+):
     i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     total = tl.zeros((M, N), S)
     for step in range(2):
         left = tl.load(a + i[:, None] * (2 * K) + (step * K + k)[None, :])
-        right = tl.load(b + (step * K + k)[:, None] * N + j[None, :])
+        if TURNED:
+            right = tl.load(b + j[None, :] * (2 * K) + (step * K + k)[:, None])
+        else:
+            right = tl.load(b + (step * K + k)[:, None] * N + j[None, :])
         total = tl.dot(left, right, total, out_dtype=S, input_precision="ieee")
     tl.store(c + i[:, None] * N + j[None, :], total)
 
@@ -205,7 +210,9 @@ def launches(rounds: int, seed: int):
                 args = some(side, 64).to(dtype), some(64, side).to(dtype), torch.zeros(side, side)
                 shape = {"M": side, "N": side, "K": 32, "S": tl.float32}
                 kind = str(dtype).removeprefix("torch.")
-                yield f"product {side} {kind}", product, args, shape, (1,), 1
+                yield f"product {side} {kind}", product, args, {**shape, "TURNED": False}, (1,), 1
+                turned = args[0], some(side, 64).to(dtype), torch.zeros(side, side)
+                yield f"product {side} {kind} turned", product, turned, {**shape, "TURNED": True}, (1,), 1
             left, right = (
                 torch.from_numpy(random.integers(-128, 128, s).astype("i1")) for s in ((side, 64), (64, side))
             )
@@ -214,7 +221,7 @@ def launches(rounds: int, seed: int):
                 f"product {side} int8",
                 product,
                 args,
-                {"M": side, "N": side, "K": 32, "S": tl.int32},
+                {"M": side, "N": side, "K": 32, "S": tl.int32, "TURNED": False},
                 (1,),
                 1,
             )

@@ -1,6 +1,7 @@
 """Operators of public kernel libraries on the CPU against torch: does what people have run as it is?
 
-    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--only NAME] [--check overflow] [--write]
+    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--target hip:gfx942] [--only NAME]
+                                      [--check overflow] [--write]
 
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
@@ -74,11 +75,12 @@ def environment(name: str) -> dict[str, str]:
     }
 
 
-def run(name: str, level: str, pretend: bool, only: str, check: str = "") -> list[dict]:
+def run(name: str, level: str, pretend: bool, only: str, check: str = "", target: str = "") -> list[dict]:
     """The result of each case: {"name", "result", "text"}."""
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
     command += ["--pretend-cuda"] if pretend else []
     command += ["--check", check] if check else []
+    command += ["--target", target] if target else []
     command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
     done = execute(Case(name, command, environment(name), pathlib.Path.cwd(), LIMIT))
     rows = [json.loads(line) for line in done.output.splitlines() if line.startswith('{"name"')]
@@ -90,9 +92,9 @@ def run(name: str, level: str, pretend: bool, only: str, check: str = "") -> lis
 COLUMNS = ["library", "operators", "as torch", "others"]
 
 
-def record(level: str, pretend: bool, check: str, counts: dict[str, list[dict]]) -> None:
+def record(level: str, pretend: bool, check: str, counts: dict[str, list[dict]], target: str = "") -> None:
     """Puts the libraries' rows into the table of their level, in place of those for the same library."""
-    key = f"{'cuda' if pretend else 'cpu'} {level}" + (f" {check}" if check else "")
+    key = " ".join(filter(None, ["cuda" if pretend else "cpu", level, target, check]))
     old = results.read("libraries").get(key, {"table": {"rows": []}})["table"]["rows"]
     rows = {row[0]: row for row in old}
     for name, found in counts.items():
@@ -102,8 +104,9 @@ def record(level: str, pretend: bool, check: str, counts: dict[str, list[dict]])
         rows[library] = [library, len(found), right, others or None]
     how = "with `--pretend-cuda`" if pretend else "as they are"
     of = "one library" if len(rows) == 1 else f"{len(rows)} libraries"
-    what = f"operators of {of} beside torch, {how}, {level}"
+    what = f"operators of {of} beside torch, {how}, {level}" + (f", {target}" if target else "")
     command = "python tests/libraries/run.py" + (f" --level {level}" if level != "ttir" else "")
+    command += f" --target {target}" if target else ""
     if check:
         what, command = f'{what}, under `check="{check}"`', f"{command} --check {check}"
     said = f"{sum(row[2] for row in rows.values())} of {sum(row[1] for row in rows.values())} as torch"
@@ -117,12 +120,15 @@ def main() -> None:
     parser.add_argument("--level", action="append", default=None)
     parser.add_argument("--only", default="")
     parser.add_argument("--check", default="")
+    parser.add_argument("--target", default="", help="hip:gfx942, in the place of the setting's")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     counts = {}
     for name in options.libraries:
         for level, pretend in itertools.product(options.level or ["ttir"], LIBRARIES[name][1]):
-            rows = counts[name, level, pretend] = run(name, level, pretend, options.only, options.check)
+            rows = counts[name, level, pretend] = run(
+                name, level, pretend, options.only, options.check, options.target
+            )
             where = f"{name} at {level}{' with --pretend-cuda' if pretend else ''}"
             for row in rows:
                 if row["result"] != "right":
@@ -132,7 +138,7 @@ def main() -> None:
     if options.write:
         for level, pretend in dict.fromkeys((level, pretend) for _, level, pretend in counts):
             of_way = {n: rows for (n, *way), rows in counts.items() if way == [level, pretend]}
-            record(level, pretend, options.check, of_way)
+            record(level, pretend, options.check, of_way, options.target)
     sys.exit(any(row["result"] != "right" for rows in counts.values() for row in rows))
 
 

@@ -8,17 +8,18 @@ import os
 import sys
 import tempfile
 
-from triton.backends.nvidia.compiler import CUDABackend
+from triton.backends import backends
 from triton_runner._worker import llvm_passes
 
 
-def plant(level, argument, nth, edit, printed=None, switch="1"):
-    """The fault of the nth pass of a name, in make_llir ("llir") or make_ptx ("ptx").
+def plant(level, argument, nth, edit, printed=None, switch="1", backend="nvidia"):
+    """The fault of the nth pass of a name, in make_llir ("llir"), make_ptx ("ptx") or make_amdgcn ("amdgcn").
 
     edit: (old, new) in what the stage makes; printed: in what LLVM prints, the same unless said; switch: what
     DISABLE_LLVM_OPT holds where the pass does not run.
     """
-    stage = getattr(CUDABackend, f"make_{level}")
+    compiler = backends[backend].compiler
+    stage = getattr(compiler, f"make_{level}")
     printed = printed or edit
 
     def faulty(*args, **kwargs):
@@ -32,7 +33,7 @@ def plant(level, argument, nth, edit, printed=None, switch="1"):
         assert edit[0] in made, made
         return made.replace(*edit)
 
-    setattr(CUDABackend, f"make_{level}", faulty)
+    setattr(compiler, f"make_{level}", faulty if backend == "nvidia" else staticmethod(faulty))
 
 
 def _edited(dump, argument, nth, edit):

@@ -1,9 +1,9 @@
 """Records the passes inside LLVM: what LLVM_IR_ENABLE_DUMP=1 prints after each, kept beside the stage that
 ran them. How long each takes is found by pass_clock.py.
 
-make_llir optimises the LLVM IR, make_ptx generates code from it. While a stage runs, standard error is a file
-and LLVM prints the whole module after each pass; the passes of code generation that work on machine
-instructions are named only, as nothing reads what they print. Printing changes nothing of what is made.
+make_llir optimises the LLVM IR, make_ptx or make_amdgcn generates code from it. While a stage runs, standard
+error is a file and LLVM prints the whole module after each pass; the passes of code generation that work on
+machine instructions are named only, as nothing reads what they print. Printing changes nothing that is made.
 
 Needs nothing but the standard library: the same file serves the installed release and worker processes."""
 
@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 
-STAGES = {"llir": "make_llir", "ptx": "make_ptx"}
+STAGES = {"llir": "make_llir", "ptx": "make_ptx", "amdgcn": "make_amdgcn"}
 # Triton sets the options of LLVM that DISABLE_LLVM_OPT lists, whatever its name says.
 _SCOPE = "print-module-scope"
 # "; *** IR Dump After InstCombinePass on k ***" of what optimises; of what generates code
@@ -83,7 +83,7 @@ def split(text):
 
 def record(stages, listed):
     """Puts around the stages of {level: function} what writes LLVM's passes into listed, {"llir": [...],
-    "ptx": [...]}, as split() has them."""
+    "ptx" or "amdgcn": [...]}, as split() has them."""
     for level in STAGES:
         if level in stages:
             stages[level] = _watched(level, stages[level], listed)

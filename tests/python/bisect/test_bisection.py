@@ -169,8 +169,9 @@ def test_judged_at_the_lowest_level_that_was_chosen(tmp_path):
     assert (status, said["verdict"], said["faults"]) == (0, "right", [])
     status, said = judge(tmp_path, TWICE + "sys.exit(1)", "--levels", "source")
     assert (status, said["verdict"], said["levels"]) == (1, "kernel", {"source": "wrong"})
-    with pytest.raises(DiagnosticError, match="no engine executes ptx of hip:gfx942"):
-        triton_runner.bisect("program.py", target="hip:gfx942", levels=["ptx"])
+    for level in ("ptx", "cubin"):
+        with pytest.raises(DiagnosticError, match=f"no engine executes {level} of hip:gfx942"):
+            triton_runner.bisect("program.py", target="hip:gfx942", levels=[level])
 
 
 @pytest.mark.parametrize(

@@ -38,19 +38,54 @@ INSIDE = [
     (("llir", "instcombine", 3, SEEN), "llir", ("InstCombinePass", "instcombine", 3), ["execution"]),
     (("ptx", "codegenprepare", 1, UNSEEN, SEEN, "disable-cgp"), "ptx",
      ("CodeGen Prepare", "codegenprepare", 1), ["leave-out"]),
+    (("amdgcn", "codegenprepare", 1, ("0x4d2", "0x4d3"), SEEN, "disable-cgp", "amd"), "amdgcn",
+     ("CodeGen Prepare", "codegenprepare", 1), ["leave-out"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("fault", "level", "named", "means"),
-    [pytest.param(*one, id=one[0][1], marks=pytest.mark.long if one[1] == "ptx" else ()) for one in INSIDE],
+    [pytest.param(*one, id=one[0][1], marks=pytest.mark.long if one[1] != "llir" else ()) for one in INSIDE],
 )
 def test_a_fault_of_a_pass_inside_llvm(tmp_path, fault, level, named, means):
-    status, said = judge(tmp_path, PLANTED.replace("FAULT", repr(fault)))
+    target = "hip:gfx942" if level == "amdgcn" else "cuda:90"
+    status, said = judge(tmp_path, PLANTED.replace("FAULT", repr(fault)), "--target", target)
     assert (status, said["verdict"], said["level"], said["stage"]) == (1, "compiler", level, f"make_{level}")
     name, argument, nth = named
     assert said["pass"] == {"name": name, "argument": argument, "add": None, "nth": nth}
     assert said["confirmed_by"] == means
+
+
+# Values are right without a wait; the check for waits sees that it is gone.
+NO_WAIT = f"""
+import numpy as np, re, sys, triton, triton_runner, triton.language as tl
+from triton.backends.amd.compiler import HIPBackend
+made = HIPBackend.make_amdgcn
+if triton.__version__ == {INSTALLED!r}:
+    without = lambda *given: re.sub("s_waitcnt vmcnt.0.", "s_nop 0", made(*given))
+    HIPBackend.make_amdgcn = staticmethod(without)
+
+@triton_runner.jit
+def kernel(x, out, N: tl.constexpr):
+    index = tl.arange(0, N)
+    tl.store(out + index, tl.load(x + index) * 2)
+
+x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+kernel[(1,)](x, out, 64, num_warps=1)
+sys.exit(int((out != x * 2).any()))
+"""
+
+
+@pytest.mark.share
+def test_a_wait_that_amds_code_generation_leaves_out(tmp_path):
+    status, said = judge(tmp_path, NO_WAIT, "--target", "hip:gfx942")
+    assert (status, said["verdict"], said["level"], said["stage"]) == (1, "compiler", "amdgcn", "make_amdgcn")
+    assert said["levels"] == {"source": "right", "ttir": "right", "ttgir": "right", "amdgcn": "wrong"}
+    assert said["confirmed_by"] == ["execution"] and said["pass"] is None
+    (seen,) = said["evidence"]
+    assert seen["line"] == 12 and any("vmcnt may be 1 there" in note for note in said["notes"])
+    status, said = judge(tmp_path, NO_WAIT.replace("s_nop 0", "s_waitcnt vmcnt(0)"), "--target", "hip:gfx942")
+    assert (status, said["verdict"]) == (0, "right")
 
 
 @pytest.mark.long

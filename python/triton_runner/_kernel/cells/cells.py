@@ -13,7 +13,7 @@ from pathlib import Path
 from triton_runner import _core
 from triton_runner._base import expression
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import ON_CPU, levels_of
+from triton_runner._base.levels import ON_CPU, executed, levels_of
 from triton_runner._kernel.cells import arguments, kernels, store
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._pipeline import abilities
@@ -151,16 +151,16 @@ class ComparedKernel:
         return Cell(release, target, config, work=work, key=self._key(work, gpu if timed else ""))
 
     def _level(self, config: dict, target: str) -> str:
-        """The level that the CPU executes: the configuration's, else PTX, for AMD's targets TTGIR."""
-        executed = [level for level in levels_of(target) if level in ON_CPU]
+        """The level that the CPU executes: the configuration's, else PTX, for AMD's targets AMDGCN."""
         if "level" not in config:
-            return "ptx" if "ptx" in executed else "ttgir"
+            return executed("llir", target)
         if self.args is None:
             raise fail("a level is of a launch", f"give its arguments: {listed('args', 'grid')}")
-        if config["level"] not in executed:
+        there = [level for level in levels_of(target) if level in ON_CPU]
+        if config["level"] not in there:
             raise fail(
                 f"level={config['level']}: the CPU does not execute that for {target}",
-                f"levels: {', '.join(executed)}",
+                f"levels: {', '.join(there)}",
             )
         return config["level"]
 

@@ -63,8 +63,8 @@ class _Command(ProgramOrFile):
 )  # fmt: skip
 @click.option(
     "--levels",
-    help="Levels to execute, of source,ttir,ttgir,ptx,cubin; the lowest judges a release "
-    "(default: all; cubin only with a GPU).",
+    help="Levels to execute, of source,ttir,ttgir,ptx,cubin, for AMD source,ttir,ttgir,amdgcn; the lowest "
+    "judges a release (default: all; cubin only with a GPU).",
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @pretend_option

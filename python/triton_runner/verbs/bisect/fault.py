@@ -20,7 +20,7 @@ from triton_runner.verbs.bisect.runs import Release
 from triton_runner.verbs.bisect.splice import CONVERSION, Splice, first_wrong, steps_of
 from triton_runner.verbs.bisect.trial import Trial
 
-_STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}
+_STAGE = {level: f"make_{level}" for level in ("ttir", "ttgir", "llir", "ptx", "amdgcn")}
 _HARDWARE = {"TRITON_RUNNER_NUMERICS": "hardware"}
 _LEVEL = {stage: level for level, stage in _STAGE.items()}
 
@@ -62,14 +62,14 @@ class Search:
         step = None
         if not self.program.is_measured:
             step = self._by_execution()
-            if self.verdict == "hardware":
+            if self.verdict == "hardware" or self.level == self.program.code:
                 return
         where, spliced = self._by_splice(step)
         if where == "source":
             self.take("ttir", None)
             self.verdict, self.means = "front end", {"execution", "splice"} if self.born else {"splice"}
             self.born = False
-        elif where in ("llir", "ptx") and self.born:
+        elif where in ("llir", "code") and self.born:
             self.note("it is wrong with the right release's IR too: the program, or what it imports, differs")
             self.verdict, self.means = "kernel", {"execution", "splice"}
             where = "source"
@@ -119,7 +119,7 @@ class Search:
         self.take(first if first in ("ttir", "ttgir") else "llir", None)
         if above and trials[above[-1]].verdict == "unknown":
             return None
-        if first != "ptx":
+        if first != self.program.code:
             return self._in_stage(_STAGE[first])
         return self._as_hardware() if self._is_hardware() else self._below_ttgir()
 
@@ -176,8 +176,14 @@ class Search:
         return steps[wrong]
 
     def _below_ttgir(self) -> Step | None:
-        """TTGIR is right and PTX is wrong: a pass before the conversion to LLVM, the conversion, or LLVM."""
+        """TTGIR is right and what LLVM generates is wrong: a pass before the conversion, the conversion, or
+        LLVM."""
         steps = [step for step in self._all_steps() if step.stage == "make_llir"]
+        if self.at(self.program.lowest).trap == "hazard":
+            self.take(self.program.code, None)
+            self.means.add("execution")
+            self.note("LLVM's code generation puts in the waits for registers and for LDS")
+            return None
         conversion = self._conversion()
         if conversion is None:
             return None
@@ -208,7 +214,7 @@ class Search:
 
     def _by_splice(self, hint: Step | None) -> tuple[str | None, Step | None]:
         """Returns where the fault is, judged by the nearest right release that reads the IR of the wrong one:
-        ("source", "pass", "llir" or "ptx", the pass as a selector). None if no right release reads it."""
+        ("source", "pass", "llir" or "code", the pass as a selector). None if no right release reads it."""
         reasons = []
         for right in self.rights[:3]:
             splice = Splice(self.release, right, **self.more)
@@ -253,18 +259,18 @@ class Search:
     def _combine(self, step: Step | None, where: str, spliced: Step | None) -> None:
         """Sets the pass that splicing found, and notes where execution disagrees."""
         version = self.spliced_with
-        if where in ("llir", "ptx"):
+        if where in ("llir", "code"):
             spliced = self._conversion() if where == "llir" else None
             self.note(f"Triton {version}'s compiler before the conversion to LLVM makes no difference")
             if where == "llir" and step is None and not self.program.is_measured:
                 self.take("llir", None)  # LLVM's optimisation, as execution found
                 self.means.add("splice")
                 return
-            if where == "ptx" and self._is_assembled_otherwise(version):
+            if where == "code" and self._is_assembled_otherwise(version):
                 return
-            if where == "ptx":
+            if where == "code":
                 self.note(f"Triton {version} is right with this release's LLIR: it is LLVM's code generation")
-                self.take("ptx", None)
+                self.take(self.program.code, None)
                 self.means.add("splice")
                 return
         same = step is not None and step == spliced
@@ -295,10 +301,10 @@ class Search:
 
     def _inside_llvm(self, where: str | None) -> None:
         """Finds the pass of LLVM, unless splicing found the fault before LLVM."""
-        placed = where not in (None, "llir", "ptx") or self.level == "cubin"
-        if self.program.lowest != "ptx" or placed:
+        placed = where not in (None, "llir", "code") or self.level == "cubin"
+        if self.program.lowest != self.program.code or placed:
             return
-        if where == "ptx":
+        if where == "code":
             InsideLlvm(self).generation()
         elif self._optimised and self.pass_ is None:
             InsideLlvm(self).optimisation()
@@ -352,7 +358,7 @@ def _spliced(splice: Splice, hint: Step | None, born: bool) -> tuple[str | None,
     if wrong is None:
         if not _reaches_llir(steps, right):
             return None, None
-        return ("ptx" if splice.llir().verdict == "right" else "llir"), None
+        return ("code" if splice.llir().verdict == "right" else "llir"), None
     if right < 0 and judge(-1) == "wrong":
         return "source", None
     return "pass", _unsure(steps, right, wrong)

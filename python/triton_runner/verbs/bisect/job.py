@@ -11,10 +11,15 @@ import importlib.util
 import math
 import os
 import random
+import re
 import runpy
 import sys
 
-_ASYNCHRONOUS = ("cp.async", "cp.reduce.async", "wgmma.mma_async", "tcgen05.")  # in PTX
+# These go on beside the program, in PTX and in AMDGCN (loads from memory into LDS).
+_ASYNCHRONOUS = {
+    "ptx": re.compile(r"cp\.async|cp\.reduce\.async|wgmma\.mma_async|tcgen05\."),
+    "amdgcn": re.compile(r"^\s*\w+_load_(?:async_to_)?lds_|^\s*buffer_load_\w+ .*\blds$", re.M),
+}
 # Traps that say nothing of the program: what the engine does not execute, and its limits.
 _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 
@@ -199,7 +204,8 @@ def _described(recorder, keep):
 
     passes = [Ran(step["stage"], step["add"], step["ran"], step["after"]) for step in recorder.passes]
     first = next((step["before"] for step in recorder.passes), None)
-    facts = {"shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder)}
+    facts = {"shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder),
+             "waits": "amdgcn" in recorder.results}  # fmt: skip
     if keep == "text":
         facts["texts"] = recorder.texts
         facts["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
@@ -213,9 +219,10 @@ def _described(recorder, keep):
 def _is_asynchronous(recorder):
     """Returns whether a kernel has operations that go on beside its program, at the lowest level that was
     made."""
-    if "ptx" in recorder.results:
-        return any(word in recorder.results["ptx"] for word in _ASYNCHRONOUS)
-    if "ttgir" not in recorder.results:
+    for level, words in _ASYNCHRONOUS.items():
+        if level in recorder.results:
+            return words.search(recorder.results[level]) is not None
+    if "ttgir" not in recorder.results or "llir" in recorder.results:  # lowering changes the module in place
         return False
     # Not before the environment is that of the request.
     from triton_runner import ir

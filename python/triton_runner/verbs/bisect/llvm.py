@@ -1,5 +1,5 @@
 """Finds the faulty pass inside LLVM: among those that optimise the LLVM IR (make_llir), or those that
-generate code (make_ptx).
+generate code (make_ptx, make_amdgcn).
 
 The module that LLVM prints after a pass replaces the kernel's LLVM IR, and code is generated from it. For
 optimising passes, the release itself or a right release generates the code. A release whose code generation
@@ -39,7 +39,8 @@ class InsideLlvm:
 
     def __init__(self, search):
         self.search, self.release = search, search.release
-        self._kernels = search.at("ptx", {"llvm": True}, keep="text").kernels
+        self._code = search.program.code
+        self._kernels = search.at(self._code, {"llvm": True}, keep="text").kernels
         names = [kernel.name for kernel in self._kernels]
         self._nth = [names[:i].count(name) for i, name in enumerate(names)]
 
@@ -62,14 +63,14 @@ class InsideLlvm:
                 self.search.spliced_with = splice.right.version
 
     def generation(self) -> None:
-        """Finds the pass of make_ptx, if a right release is right with this release's LLVM IR."""
+        """Finds the pass of code generation, if a right release is right with this release's LLVM IR."""
         splice = self._splice()
         kernel = self._generated_wrongly(splice)
-        steps = self._kernels[kernel].llvm.get("ptx", [])
+        steps = self._kernels[kernel].llvm.get(self._code, [])
         written = [step for step in steps if step.text is not None]
         wrong, right = first_wrong(len(written), lambda i: self._theirs(splice, kernel, written, i))
         if wrong is not None:
-            self._take("ptx", written, wrong, right)
+            self._take(self._code, written, wrong, right)
             self.left_out([written[wrong].argument])
             return
         if not self.left_out():
@@ -95,15 +96,15 @@ class InsideLlvm:
         named = self.search.pass_
         if len(helping) > 1:
             self.search.note("the passes that these switch off take part together")
-            self.search.take("ptx", None, "make_ptx")
+            self.search.take(self._code, None, f"make_{self._code}")
         elif not named or named.argument != helping[0]:
-            self._take("ptx", self._everywhere(helping[0]), 0, -1)
+            self._take(self._code, self._everywhere(helping[0]), 0, -1)
         return True
 
     # --- one run each -----------------------------------------------------------------------------------
 
     def _without(self, arguments: list[str]) -> str:
-        trial = self.search.at("ptx", variables={_OFF: _switches(arguments)})
+        trial = self.search.at(self._code, variables={_OFF: _switches(arguments)})
         self.search.say(f"with {_OFF}={_switches(arguments)}: {trial.verdict}")
         return trial.verdict
 
@@ -113,7 +114,7 @@ class InsideLlvm:
 
     def _instead(self, kernel: int, text: str, what: str) -> str:
         key = [self._kernels[kernel].name, self._nth[kernel]]
-        trial = self.search.at("ptx", of_kernels=[[*key, {"instead": {"llir": text}}]])
+        trial = self.search.at(self._code, of_kernels=[[*key, {"instead": {"llir": text}}]])
         self.search.say(f"{what}: {trial.verdict}")
         return trial.verdict
 
@@ -134,7 +135,7 @@ class InsideLlvm:
         """The first kernel without whose optimisation the program is right."""
         if len(self._kernels) == 1:
             return 0
-        plain = self.search.at("ptx", variables={_OFF: "1"}, keep="text").kernels
+        plain = self.search.at(self._code, variables={_OFF: "1"}, keep="text").kernels
         for i, kernel in enumerate(plain[: len(self._kernels)]):
             text = kernel.made.get("llir")
             if text and self._instead(i, text, f"kernel {kernel.name} not optimised") == "right":
@@ -143,10 +144,10 @@ class InsideLlvm:
         return None
 
     def _generated_wrongly(self, splice: Splice) -> int:
-        """The first kernel whose PTX, as the wrong release generates it, makes the right release wrong."""
+        """The first kernel whose code, as the wrong release generates it, makes the right release wrong."""
         for i in range(len(self._kernels)) if len(self._kernels) > 1 else ():
-            ptx = self._kernels[i].made.get("ptx")
-            if ptx and splice.llir({}, f"PTX of {self._kernels[i].name}", {i: ptx}).verdict == "wrong":
+            code = self._kernels[i].made.get(self._code)
+            if code and splice.llir({}, f"code of {self._kernels[i].name}", {i: code}).verdict == "wrong":
                 return i
         return 0
 
@@ -163,7 +164,7 @@ class InsideLlvm:
 
     def _everywhere(self, argument: str) -> list:
         """The first step of a name, of any kernel."""
-        every = (step for kernel in self._kernels for step in kernel.llvm.get("ptx", []))
+        every = (step for kernel in self._kernels for step in kernel.llvm.get(self._code, []))
         return [
             next((step for step in every if step.argument == argument), LlvmPass(argument, argument, None))
         ]

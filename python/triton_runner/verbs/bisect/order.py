@@ -22,6 +22,8 @@ from triton_runner.verbs.bisect.trial import Place, Trial
 _SEEDS = ("1", "2")  # of orders
 _CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
 _EAGER = {"TRITON_RUNNER_TIMING": "eager"}
+_WAITS = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race,hazard"}  # of AMD's machine code
+_TRAPS = {"data race": "a race", "hazard": "a wait that is missing"}  # what other timings show
 _SHOWN = 4  # outputs that evidence lists
 _TIMES = 8  # how much more than the orders that were tried another order may change a sum
 # Before anything is pipelined or exchanged through shared memory, TTGIR says which thread accesses what.
@@ -223,8 +225,11 @@ def evidence(release: Release, orders: Orders, places: dict, **more) -> list[Evi
 
 def conditions(trial: Trial) -> tuple[dict, ...]:
     """Under which variables a release that is right is judged again, by the kernels that it compiled: copies
-    that land at once, and where threads share memory the check for races, with copies that land late."""
+    that land at once, and where threads share memory the check for races, with copies that land late; AMD's
+    machine code under the check for waits too."""
     kernels = trial.kernels
+    if any(kernel.waits for kernel in kernels):
+        return (_WAITS,)
     is_asynchronous = not kernels or any(kernel.asynchronous for kernel in kernels)
     if is_asynchronous:
         return _EAGER, _CHECKED
@@ -257,8 +262,8 @@ def at_other_timings(release: Release, **more) -> tuple[str | None, Place | None
     for condition in conditions(release.at(level)):
         trial = release.at(level, variables=condition, **more)
         release.say(f"at {level}, {', '.join(condition.values())}: {trial.verdict}")
-        if trial.trap == "data race" and is_fault(trial):
-            return f"a race at {level} with Triton {release.version}: {trial.why}", trial.place
+        if trial.trap in _TRAPS and is_fault(trial):
+            return f"{_TRAPS[trial.trap]} at {level} with Triton {release.version}: {trial.why}", trial.place
         if trial.verdict == "right" and right is None:
             right = f"at {level} with Triton {release.version} it is right with {said(condition)}"
     return right, None

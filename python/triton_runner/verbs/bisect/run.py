@@ -67,8 +67,8 @@ def bisect(
       program, or a function that receives the list of arrays after the launch and returns whether they are
       right.
     - `versions`: "3.0.0..3.9.0", "all", or a list; by default the installed releases.
-    - `levels`: the levels to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest one decides
-      whether a release is right.
+    - `levels`: the levels to execute, of "source", "ttir", "ttgir", "ptx", "cubin" (for AMD "amdgcn" in the
+      place of these two); the lowest one decides whether a release is right.
     - `say`: a function that is called with a text about each step. Its keyword `done` is the pair (judged
       releases, all releases) after a release was judged, otherwise None.
 
@@ -97,7 +97,7 @@ def program_of(
         raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
     _settings.using(target=target).settings()  # raises for one that is none
     given = BisectedProgram("", target=target)
-    if levels and not {*levels} & {*given.executed, "cubin"}:
+    if levels and not {*levels} & {*given.executed, *(("cubin",) if given.code == "ptx" else ())}:
         raise fail(
             f"no engine executes {', '.join(levels)} of {target}", f"levels: {', '.join(given.executed)}"
         )

@@ -15,7 +15,7 @@ import signal
 import tempfile
 from collections.abc import Callable
 
-from triton_runner._base.levels import EXECUTED
+from triton_runner._base.levels import EXECUTED, MLIR, levels_of
 from triton_runner._base.typed import of_json
 from triton_runner._launch import gpu_driver
 from triton_runner._memory.arguments import unpacked
@@ -57,7 +57,12 @@ class BisectedProgram:
     @property
     def executed(self) -> tuple:
         """The levels that the engines execute for the target, highest first."""
-        return LEVELS[: LEVELS.index("ptx" if self.target.startswith("cuda:") else "ttgir") + 1]
+        return ("source", *(level for level in levels_of(self.target) if level in EXECUTED))
+
+    @property
+    def code(self) -> str:
+        """The level of the text that LLVM generates for the target: "ptx" or "amdgcn"."""
+        return self.executed[-1]
 
     @property
     def lowest(self) -> str:
@@ -191,6 +196,9 @@ class Release:
             "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **variables,
         }  # fmt: skip
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+        if level in MLIR and (checks := environment.get("TRITON_RUNNER_CHECK")):
+            checks = [check for check in checks.split(",") if check != "hazard"]  # of machine code alone
+            environment["TRITON_RUNNER_CHECK"] = ",".join(checks)
         if program.judge is not None:
             more = {**more, "launches": {"keep": 0}}  # its only launch
         return {**program.request(), "plan": plan, "environment": environment, **more}

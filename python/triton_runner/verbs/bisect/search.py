@@ -264,7 +264,8 @@ def _fault(
             + ("" if right else ", in every release: the kernel, or the program's expectation")
         )
     seen, last = _undefined(search), evidence.evidence(search, trial.last_lines)
-    return search.fault(seen if last in seen else [*seen, last])
+    seen = [one for one in seen if one != dataclasses.replace(last, said=one.said)]  # it says more
+    return search.fault([*seen, last])
 
 
 def fault_of(release: Release, trial: Trial) -> CompilerFault:

@@ -93,7 +93,7 @@ class Splice:
 
     def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Trial:
         """The right release generates code from the wrong one's LLIR. texts: {kernel's number: LLIR} to use
-        instead; made: {kernel's number: PTX} that replaces what the right release generates."""
+        instead; made: {kernel's number: PTX or AMDGCN} that replaces what the right release generates."""
         plans = []
         for i, kernel in enumerate(self._mine):
             if "llir" not in kernel.made:
@@ -110,7 +110,7 @@ class Splice:
             )
             instead = {"llir": with_hidden(text, kernel.metadata["name"], missing)}
             if i in (made or {}):
-                instead["ptx"] = made[i]
+                instead[self.wrong.program.code] = made[i]
             plans.append([*self._key(self._mine, i), {"instead": instead, "metadata": metadata}])
         trial = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
         self.right.say(f"with the LLIR of {self.wrong.version} {what}: {trial.verdict}")

@@ -39,6 +39,7 @@ class Kernel:
     first: int | None
     shared: int = 0
     asynchronous: bool = False
+    waits: bool = False
     texts: list = dataclasses.field(default_factory=list)
     made: dict = dataclasses.field(default_factory=dict)
     metadata: dict = dataclasses.field(default_factory=dict)

@@ -10,7 +10,14 @@ import click
 
 from triton_runner._base import commands
 from triton_runner._base.errors import fail
-from triton_runner._programs.options import Output, ProgramOrFile, print_json, prints_aside, verbs
+from triton_runner._programs.options import (
+    Output,
+    ProgramOrFile,
+    check_settings,
+    print_json,
+    prints_aside,
+    verbs,
+)
 from triton_runner._programs.programs import program_arguments
 from triton_runner._programs.watched import in_own_process
 
@@ -32,17 +39,22 @@ from triton_runner._programs.watched import in_own_process
 @click.option("--passes/--no-passes", default=True, show_default=True, help="Include the IR after each pass.")
 @click.option("--report/--no-report", default=True, show_default=True, help="Include the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="Include the verdict of verify.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @program_arguments
 @in_own_process
-def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as_json, program):
+def bundle_command(kernel, number, output, max_bytes, passes, report, verify, target, as_json, program):
     """Put one launch of PROGRAM into one file: kernel, arguments, all levels, passes, verdict, a page that
     shows them, and a repro.py that needs nothing else. Options come before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """
+    from triton_runner import _settings
     from triton_runner._kernel.cases import archive, bundle, capture
 
     bundle.check_name(output)
+    if target:
+        with _settings.using(target=target):
+            check_settings()
     selection = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
         captured = capture.capture(
@@ -56,7 +68,7 @@ def bundle_command(kernel, number, output, max_bytes, passes, report, verify, as
             verify=verify,
         )
         captured.warns = False  # the notes say it
-        with captured, prints_aside(as_json):
+        with captured, prints_aside(as_json), _settings.using(target=target):
             status = program.run()
         if not captured.cases:
             raise fail(

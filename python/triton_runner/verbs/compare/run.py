@@ -38,7 +38,7 @@ def compare(
     - `kernel`, `signature`, `constexprs`: as for `compile()`.
     - `args`, `grid`: a launch: the arguments that are not constexprs, and the grid as a number, a tuple, a
       function of the constants, or a text such as "cdiv(n, BLOCK)". The signature is derived from them, and
-      each cell is run on the CPU: at PTX, for AMD's targets at TTGIR.
+      each cell is run on the CPU: at PTX, for AMD's targets at AMDGCN.
     - `versions`: "3.4.0..3.9.0", "all", or a list; by default the installed release. `targets`:
       "cuda:80,hip:gfx942".
     - `configs`: "num_warps=4,8;num_stages=1..4", or a list of dicts: options of Triton and constexprs.

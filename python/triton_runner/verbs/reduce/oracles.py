@@ -21,7 +21,14 @@ import time
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import DiagnosticError, fail
-from triton_runner._base.levels import EXECUTED, ON_CPU, binary_level, level_of_name, level_of_text
+from triton_runner._base.levels import (
+    EXECUTED,
+    ON_CPU,
+    binary_level,
+    executed,
+    level_of_name,
+    level_of_text,
+)
 from triton_runner._base.paths import in_a_file
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._memory.arguments import Arguments
@@ -32,6 +39,7 @@ from triton_runner._worker import child
 
 _RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
 _ORACLES = "oracles: levels, trap, crash, shared>N, registers>N, spills>N"
+_SHORT, _TIMES = 2.0, 20  # seconds; and how often as long as the whole file a candidate may run
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
@@ -154,7 +162,7 @@ def _levels(candidates: Candidates, names: str):
     if unknown or (wanted and len(wanted) != 2):
         raise fail(f"--oracle levels:{names}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
 
-    lowest = wanted[1] if wanted else "ptx" if candidates.target.startswith("cuda:") else "ttgir"
+    lowest = wanted[1] if wanted else executed("llir", candidates.target)
     checks = ["uninit,race"]
 
     def holds(text: str) -> bool:
@@ -198,6 +206,12 @@ def _different(first: Outcome, second: Outcome) -> bool:
 def _trap(candidates: Candidates, check: str, text: str):
     if check and check not in _settings.CHECKS:
         raise fail(f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}")
+
+    began = time.monotonic()
+    candidates.run(text, check or None)
+    # Without some of its jumps a kernel goes round for ever.
+    most = _SHORT + _TIMES * (time.monotonic() - began)
+    candidates = dataclasses.replace(candidates, timeout=min(candidates.timeout, most))
 
     def kind(candidate: str) -> str:
         run = candidates.run(candidate, check or None)

@@ -15,7 +15,7 @@ from triton_runner._base.levels import MLIR
 from triton_runner._base.shrink import Shrinker, rounds
 from triton_runner._kernel.cases.case import Case, is_case, open_case
 from triton_runner._memory.arguments import Arguments
-from triton_runner.verbs.reduce import ir_edits, oracles, ptx_edits, python_edits
+from triton_runner.verbs.reduce import amdgcn_edits, ir_edits, oracles, ptx_edits, python_edits
 
 
 @dataclasses.dataclass
@@ -50,19 +50,21 @@ def _kind(level: str) -> _Kind:
         return _Kind(f".{level}", ir_edits.size, ir_edits.steps, ir_edits.without_locations)
     if level == "ptx":
         return _Kind(".ptx", ptx_edits.size, ptx_edits.steps, ptx_edits.stripped)
+    if level == "amdgcn":
+        return _Kind(".amdgcn", amdgcn_edits.size, amdgcn_edits.steps, amdgcn_edits.stripped)
     if level == "python":
         return _Kind(".py", python_edits.size, python_edits.steps, lambda text: text)
-    raise fail(f"reduce does not know {level}", "TTIR, TTGIR, PTX, Python, and cases of them")
+    raise fail(f"reduce does not know {level}", "TTIR, TTGIR, PTX, AMDGCN, Python, and cases of them")
 
 
 def reduce(
     source, oracle, *, out=None, grid=None, args=None, target=None, metadata=None, name: str = "",
     signature=None, constexprs=None, options=None, python: bool = False, timeout: float = 60.0, say=None,
 ) -> Reduction:  # fmt: skip
-    """Makes IR, PTX or a kernel in Python as small as possible while it still shows a fault.
+    """Makes IR, PTX, AMDGCN or a kernel in Python as small as possible while it still shows a fault.
 
-    - `source`: a file (.ttir, .ttgir, .ptx, .py), "kernel.py:name", a text of IR or PTX, or a case
-      (*.trcase), which contains its arguments.
+    - `source`: a file (.ttir, .ttgir, .ptx, .amdgcn, .py), "kernel.py:name", a text of IR, PTX or AMDGCN, or
+      a case (*.trcase), which contains its arguments.
     - `oracle`: decides whether a candidate still has the fault: `"levels"` or `"levels:ttir,ptx"` (the levels
       produce different results), `"trap"` or `"trap:race"` (the launch stops, under a check), `"crash"` (the
       compiler fails in the same way), `"shared>49152"`, `"registers>128"`, `"spills>0"`, a program with its
@@ -70,7 +72,7 @@ def reduce(
       or is appended), or a function of the text that returns a bool.
     - `out`: a file that always contains the smallest text so far.
     - `grid`, `args`: of the launch, for the oracles that run the kernel.
-    - `target`, `metadata`: for IR and PTX, as for `load()`; `name` selects the kernel.
+    - `target`, `metadata`: for IR, PTX and AMDGCN, as for `load()`; `name` selects the kernel.
     - `signature`, `constexprs`, `options`: for Python, as for `compile()`.
     - `python`: reduces the Python kernel of a case, not its IR.
     - `timeout`: the most seconds that one candidate may take.
