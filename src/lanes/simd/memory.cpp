@@ -106,6 +106,43 @@ void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uin
   *bits = b;
 }
 
+#if defined(SIMD_ISA_avx512)
+inline __m512i numbers(const void* from) { return _mm512_loadu_si512(from); }
+inline bool is_zero(__m512i a) { return _mm512_test_epi64_mask(a, a) == 0; }
+
+// Two sums of bits at once, as n is a multiple of 32.
+bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) {
+  const auto all = [](uint64_t value) { return _mm512_set1_epi64(static_cast<int64_t>(value)); };
+  const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), by = all(16 * step);
+  __m512i low = _mm512_add_epi64(all(a[0]), _mm512_mullo_epi64(lane, all(step))),
+          high = _mm512_add_epi64(low, all(8 * step)), bad = _mm512_setzero_si512(), more = bad;
+  for (uint32_t i = 0; i < n; i += 16) {
+    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), low));
+    more = _mm512_or_si512(more, _mm512_xor_si512(numbers(a + i + 8), high));
+    low = _mm512_add_epi64(low, by), high = _mm512_add_epi64(high, by);
+  }
+  return is_zero(_mm512_or_si512(bad, more));
+}
+bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) {
+  const auto all = [](uint32_t value) { return _mm512_set1_epi32(static_cast<int32_t>(value)); };
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i expected = _mm512_add_epi32(all(a[0]), _mm512_mullo_epi32(lane, all(step))),
+          bad = _mm512_setzero_si512();
+  for (uint32_t i = 0; i < n; i += 16) {
+    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), expected));
+    expected = _mm512_add_epi32(expected, all(16 * step));
+  }
+  return is_zero(bad);
+}
+// The lanes of each warp have one address.
+bool is_by_warp(const uint32_t* a, uint32_t n) {
+  __m512i others = _mm512_setzero_si512();
+  for (uint32_t i = 0; i < n; i += 16)
+    others = _mm512_or_si512(
+        others, _mm512_xor_si512(numbers(a + i), _mm512_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
+  return is_zero(others);
+}
+#else
 template <class T>
 bool contiguous_of(const T* a, uint32_t n, T step) {
   T bad = 0;
@@ -115,6 +152,13 @@ bool contiguous_of(const T* a, uint32_t n, T step) {
 }
 bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
 bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
+bool is_by_warp(const uint32_t* a, uint32_t n) {
+  uint32_t others = 0;
+  for (uint32_t w = 0; w < n; w += 32)
+    for (uint32_t i = 0; i < 32; ++i) others |= a[w + i] ^ a[w];
+  return others == 0;
+}
+#endif
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 // Four lanes' 16 bytes as four registers' 4 words of these lanes.
@@ -389,10 +433,7 @@ bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32
 // The lanes of each warp have one address (the sum of a warp, which all have): the first lane's value stays. False, and nothing
 // was done: of some they differ.
 bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint32_t add, uint32_t n) {
-  uint32_t others = 0;
-  for (uint32_t w = 0; w < n; w += 32)
-    for (uint32_t i = 0; i < 32; ++i) others |= a[w + i] ^ a[w];
-  if (others) return false;
+  if (!is_by_warp(a, n)) return false;
   for (uint32_t w = 0; w < n; w += 32)
     std::memcpy(base + static_cast<uint32_t>(a[w] + add), in + 4 * size_t{w}, 4);
   return true;

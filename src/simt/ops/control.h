@@ -8,6 +8,9 @@ namespace triton_runner::simt {
 inline constexpr uint64_t kFunctionWindow = uint64_t{0x72} << 56;
 
 void branch(Lanes& l, const Operands& in);  // to the Instr `data`
+// The same where all between the two only computes, loads and stores, and paths of one warp meet at `data`. Threads that do not
+// jump run it under a mask, and the path stays one: which of a warp's groups runs first, nobody can tell.
+void branch_over(Lanes& l, const Operands& in);
 struct BranchTable {
   std::vector<const Instr*> targets;
   uint64_t flags = 0;  // that every index has (kFunctionWindow)
