@@ -58,6 +58,29 @@ Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint
 }
 #endif
 
+#if defined(SIMD_ISA_avx512)
+// f(sum so far, a[i] + add) of 16 lanes at a time; lanes that are off have 0.
+template <class F>
+inline __m512i over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
+  __m512i sum = _mm512_setzero_si512();
+  const __m512i more = _mm512_set1_epi32(static_cast<int32_t>(add));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i at = _mm512_add_epi32(_mm512_loadu_si512(a + i), more);
+    const __mmask16 on =
+        mask ? _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i))) : 0xffff;
+    sum = f(sum, _mm512_maskz_mov_epi32(on, at));
+  }
+  return sum;
+}
+uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return _mm512_reduce_max_epu32(
+      over_addresses(a, add, mask, n, [](__m512i high, __m512i at) { return _mm512_max_epu32(high, at); }));
+}
+uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return static_cast<uint32_t>(_mm512_reduce_or_epi32(
+      over_addresses(a, add, mask, n, [](__m512i bits, __m512i at) { return _mm512_or_si512(bits, at); })));
+}
+#else
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
   uint32_t high = 0;
   if (!mask) {
@@ -83,6 +106,7 @@ uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t 
   for (uint32_t i = 0; i < n; ++i) bits |= mask[i] ? a[i] + add : 0;
   return bits;
 }
+#endif
 
 void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uint64_t* high, uint64_t* bits) {
   uint64_t l = ~uint64_t{0}, h = 0, b = 0;
@@ -404,6 +428,14 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       word_bytes);
 }
 #if defined(SIMD_ISA_avx512)
+// What all lanes read, as the sums that the warps of a scan leave.
+void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32_t words) {
+  for (uint32_t k = 0; k < words; ++k) {
+    int32_t word;
+    std::memcpy(&word, from + 4 * size_t{k}, 4);
+    for (uint32_t i = 0; i < n; i += 16) _mm512_storeu_si512(out[k] + 4 * size_t{i}, _mm512_set1_epi32(word));
+  }
+}
 // Words that lie within 64 bytes, as those that the warps of a reduction leave for each other: false if they do not. Of `end`
 // bytes from `base` on nothing behind is read.
 bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
@@ -442,6 +474,8 @@ bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint
 void gather32(std::byte* const* out, const std::byte* base, [[maybe_unused]] size_t end, const uint32_t* a,
               uint32_t add, const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
 #if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && contiguous32(a, n, 0))
+    return gather_one(out, base + static_cast<uint32_t>(a[0] + add), n, words);
   if (words == 1 && word_bytes == 4 && !mask && gather_near(out[0], base, end, a, add, n)) return;
 #endif
   gather_any(

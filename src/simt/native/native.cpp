@@ -25,11 +25,11 @@ namespace triton_runner::simt {
 
 using RunLanes = void (*)(std::byte* registers, uint32_t first, uint32_t end);
 
-// Instr::native of the first instruction of a run.
+// Instr::native of the first instruction of a run, or of moves in front of a load.
 struct Native {
   Handler first;   // that instruction's own
   uint32_t count;  // instructions
-  RunLanes run;
+  RunLanes run;    // null: of moves
 };
 
 namespace {
@@ -43,6 +43,48 @@ void run_native(Lanes& lanes, const Operands& in) {
   if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
   n.run(x.regs, x.first, x.first + x.count);
   x.pc += n.count - 1;
+}
+
+// Moves, and the load after them into the registers that they fill (what a masked load gives instead): where all threads load,
+// nobody moves.
+void run_filled(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const Instr& first = instr_of(in);
+  const Native& n = *first.native;
+  if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
+  const Instr& load = *(&first + n.count - 1);
+  x.pc += n.count - 1;
+  int8_t* mask = x.worker->guard_mask.data();
+  const Tables& tables = *static_cast<const Access*>(load.data)->tables;
+  Guard on = Guard::kAll;
+  if (load.guard != kNoRegister)
+    on = tables.guard(x.reg<int8_t>(load.guard), load.guard_flip, nullptr, mask, x.count);
+  if (on != Guard::kAll) {
+    n.first(lanes, in);
+    for (const Instr* move = &first + 1; move < &load; ++move) move->run(lanes, *move);
+  }
+  if (on == Guard::kNone) return;
+  if (on == Guard::kSome) x.mask = mask;
+  load.run(lanes, load);
+  x.mask = nullptr;
+}
+
+// The instructions of such moves and their load from `begin` on; 0: there are none.
+uint32_t filled_load(const Code& code, size_t begin) {
+  size_t i = begin;
+  const auto moves = [](const Instr& in) {
+    const NativeRow* row = native_row(in.run);
+    return row && row->form == Form::kMove && row->d == Element::kWord && in.guard == kNoRegister;
+  };
+  while (i < code.instrs.size() && i - begin < kMaxWords && moves(code.instrs[i])) ++i;
+  if (i == begin || i == code.instrs.size()) return 0;
+  const Instr& load = code.instrs[i];
+  const auto* access = static_cast<const Access*>(load.data);
+  if (load.run != access_handler({.space = Space::kGlobal}, false) || access->reg_bytes != 4) return 0;
+  const auto end = access->regs + access->words;
+  for (size_t k = begin; k < i; ++k)
+    if (std::find(access->regs, end, code.instrs[k].d) == end) return 0;
+  return static_cast<uint32_t>(i + 1 - begin);
 }
 
 // Says what instructions are in native code, which has a few more places: parameters, and what is between the parts of one
@@ -337,12 +379,19 @@ void compile_runs(Code& code) {
   };
   std::vector<Found> runs;
   for (uint32_t i = 0; i < code.instrs.size();) {
+    if (const uint32_t count = filled_load(code, i)) {
+      Instr& in = code.instrs[i];
+      in.native = code.keep(Native{in.run, count, nullptr});
+      in.run = run_filled;
+      i += count;
+      continue;
+    }
     Found run{i, 0, 0, {}};
     parts.begin_run();
     for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);
-      if (more.empty()) break;
+      if (more.empty() || filled_load(code, i)) break;
       run.body.insert(run.body.end(), more.begin(), more.end());
     }
     run.count = i - run.begin;

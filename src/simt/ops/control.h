@@ -19,5 +19,7 @@ struct BranchTable {
 void branch_table(Exec& x, const Operands& in, const BranchTable& table);
 void trap_here(Exec& x, const Operands& in);
 void end_thread(Lanes& l, const Operands& in);  // the threads that are on end here
+// The same where all between here and the end of the others, `data`, only computes, loads and stores: they end together.
+void end_over(Lanes& l, const Operands& in);
 
 }  // namespace triton_runner::simt

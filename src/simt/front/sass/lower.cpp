@@ -290,15 +290,26 @@ bool SassLowering::is_plain() const {
          !row.does(kUpdates) && !writes_uniform();
 }
 
+uint32_t SassLowering::after_plain(uint32_t at) const {
+  do ++at;
+  while (at < plain_.size() && plain_[at]);
+  return at;
+}
+
 void SassLowering::resolve_jumps() {
   for (const auto& [at, address] : jumps_) {
     const uint32_t to = starts_[sass::index_of(function_, address)];
     Instr& jump = code.instrs[at];
     jump.data = &code.instrs[to];
-    const auto plain = plain_.begin();
-    if (jump.run == branch && jump.guard != kNoRegister && to > at && code.instrs[to].run == meet_region &&
-        std::all_of(plain + at + 1, plain + to, [](bool is) { return is; }))
+    if (jump.run == branch && jump.guard != kNoRegister && code.instrs[to].run == meet_region &&
+        after_plain(at) == to)
       jump.run = branch_over;
+  }
+  for (uint32_t at = 0; at < code.instrs.size(); ++at) {
+    Instr& in = code.instrs[at];
+    if (in.run != end_thread || in.guard == kNoRegister) continue;
+    const Instr& others = code.instrs[after_plain(at)];
+    if (others.run == end_thread && others.guard == kNoRegister) in.run = end_over, in.data = &others;
   }
   if (anywhere_.empty()) return;
   BranchTable all;

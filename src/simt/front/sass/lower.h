@@ -175,7 +175,8 @@ class SassLowering : public Emitter {
   std::vector<uint32_t> starts_;         // of function_.body, where jumps may come
   std::vector<std::pair<uint32_t, uint64_t>> jumps_;
   std::vector<uint32_t> anywhere_;
-  std::vector<bool> plain_;  // of code.instrs
+  std::vector<bool> plain_;                 // of code.instrs
+  uint32_t after_plain(uint32_t at) const;  // the first one after `at` that is not
   void drop_pairs(const sass::Instruction& in);
   std::map<std::pair<uint32_t, bool>, uint32_t> pairs_;  // of address_pair
   std::set<uint64_t> heads_;                             // where jumps may go
