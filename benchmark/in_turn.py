@@ -2,10 +2,12 @@
 
     python benchmark/in_turn.py [--isa avx2] [--rounds 30] [--engines ttir cubin-fast ...] [case ...]
     python benchmark/in_turn.py --isa avx2 --beside ../before add      the built tree of another commit too
+    python benchmark/in_turn.py --isa avx2 --write                     keeps the table in results/bench.json
 
 Each engine has a process of its own, all pinned to one core; they take turns of some milliseconds, so that
 what disturbs one disturbs all. Times are CPU time: the least sample of all rounds, in brackets the median.
-With --isa avx2 torch's libraries are held to AVX2 too.
+With --isa avx2 torch's libraries are held to AVX2 too. ptx-checked is a launch with check="oob,uninit,race",
+products as ptx-fast has them.
 """
 
 import argparse
@@ -19,7 +21,15 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast", "cubin", "cubin-fast")
+sys.path.append(str(HERE.parent / "tests"))
+from suite import results as kept  # noqa: E402
+
+ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast", "ptx-checked", "cubin", "cubin-fast")
+CHECKED = {"mma": "fast", "check": "oob,uninit,race"}
+# Of the table that is kept: the columns of milliseconds, and of quotients.
+KEPT = ("torch", "ttir", "ttgir", "ptx-fast", "cubin-fast", "ptx-checked")
+QUOTIENTS = (("ttir", "torch"), ("ttgir", "ttir"), ("ptx-fast", "ttir"), ("cubin-fast", "ptx-fast"),
+             ("ptx-checked", "ptx-fast"))  # fmt: skip
 WITHOUT_TILES = ("ptx", "cubin")  # levels that a target's threads execute
 HELD = {
     "best": {},
@@ -61,6 +71,7 @@ def work(engine: str) -> None:
                 run = case.fresh or case.torch
             else:
                 settings = {"mma": variant or "exact" if engine in WITHOUT_TILES else case.mma}
+                settings = CHECKED if variant == "checked" else settings
                 with triton_runner.using(**settings):
                     compiled = case.launch()
                 difference = (case.out.float() - case.torch().float()).abs().max().item()
@@ -111,9 +122,9 @@ class Worker:
         return json.loads(answer)
 
 
-def measured(workers: list[Worker], case: str, rounds: int) -> str:
-    """A line of the table: least and median milliseconds of each worker, quotients with the first one."""
-    title, least, cells = "", [], []
+def measured(workers: list[Worker], case: str, rounds: int) -> tuple[str, list[list[float]]]:
+    """What the case is called, and each worker's samples, sorted."""
+    title = ""
     for worker in workers:
         answer = worker.ask(f"case {case}")
         title = answer["title"]
@@ -123,12 +134,30 @@ def measured(workers: list[Worker], case: str, rounds: int) -> str:
     for _ in range(rounds):
         for worker, found in zip(workers, samples, strict=True):
             found += worker.ask("turn")
-    for found in samples:
-        found.sort()
-        least.append(found[0])
-        ratio = f" {found[0] / least[0]:.2f}" if len(least) > 1 else ""
+    return title, [sorted(found) for found in samples]
+
+
+def line(title: str, samples: list[list[float]]) -> str:
+    """A line of the table: least and median milliseconds of each worker, quotients with the first one."""
+    cells = []
+    for k, found in enumerate(samples):
+        ratio = f" {found[0] / samples[0][0]:.2f}" if k else ""
         cells.append(f"{found[0]:.4g} ({found[len(found) // 2]:.4g}){ratio}")
     return "| " + " | ".join([title, *cells]) + " |"
+
+
+def record(least: dict[str, dict[str, float]], options, command: str) -> None:
+    """results/bench.json: a row a case, of the least samples."""
+    rows = [
+        [title, *(f"{times[engine]:.3g}" for engine in KEPT),
+         *(f"{times[a] / times[b]:.2f}" for a, b in QUOTIENTS)]
+        for title, times in least.items()
+    ]  # fmt: skip
+    columns = ["kernel", *KEPT, *(f"{a} of {b}" for a, b in QUOTIENTS)]
+    vectors = "AVX2" if options.isa == "avx2" else "the widest vectors"
+    what = f"Milliseconds of CPU time of one thread, the least of {options.rounds} turns; {vectors}; "
+    what += f"PTX and machine code for {options.target}, products fast; checked: oob, uninit, race"
+    kept.record("bench", f"levels-{options.isa}", what, command, {}, table={"columns": columns, "rows": rows})
 
 
 def main() -> None:
@@ -140,11 +169,14 @@ def main() -> None:
     parser.add_argument(
         "--beside", type=pathlib.Path, help="another tree, built: its engines are measured too"
     )
+    parser.add_argument("--write", action="store_true", help="keep the rows in results/bench.json")
     parser.add_argument("--work", choices=ENGINES, help=argparse.SUPPRESS)
     parser.add_argument("cases", nargs="*", help="add, softmax, matmul-512, ... (see cases.py)")
     options = parser.parse_intermixed_args()
     if options.work:
         return work(options.work)
+    if options.write:
+        options.engines = KEPT
     workers = []
     for engine in options.engines:
         workers.append(Worker(engine, options.isa, options.target))
@@ -157,8 +189,13 @@ def main() -> None:
     print(f"milliseconds of CPU time, {options.isa}: least (median), quotient with {workers[0].title}")
     print("| kernel | " + " | ".join(worker.title for worker in workers) + " |")
     print("|" + "---|" * (len(workers) + 1))
+    least = {}
     for case in options.cases:
-        print(measured(workers, case, options.rounds), flush=True)
+        title, samples = measured(workers, case, options.rounds)
+        print(line(title, samples), flush=True)
+        least[title] = {w.title: found[0] for w, found in zip(workers, samples, strict=True)}
+    if options.write:
+        record(least, options, "python benchmark/" + " ".join(["in_turn.py", *sys.argv[1:]]))
     for worker in workers:
         worker.process.stdin.close()
 

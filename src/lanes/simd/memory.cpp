@@ -58,6 +58,29 @@ Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint
 }
 #endif
 
+#if defined(SIMD_ISA_avx512)
+// f(sum so far, a[i] + add) of 16 lanes at a time; lanes that are off have 0.
+template <class F>
+inline __m512i over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
+  __m512i sum = _mm512_setzero_si512();
+  const __m512i more = _mm512_set1_epi32(static_cast<int32_t>(add));
+  for (uint32_t i = 0; i < n; i += 16) {
+    const __m512i at = _mm512_add_epi32(_mm512_loadu_si512(a + i), more);
+    const __mmask16 on =
+        mask ? _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i))) : 0xffff;
+    sum = f(sum, _mm512_maskz_mov_epi32(on, at));
+  }
+  return sum;
+}
+uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return _mm512_reduce_max_epu32(
+      over_addresses(a, add, mask, n, [](__m512i high, __m512i at) { return _mm512_max_epu32(high, at); }));
+}
+uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return static_cast<uint32_t>(_mm512_reduce_or_epi32(
+      over_addresses(a, add, mask, n, [](__m512i bits, __m512i at) { return _mm512_or_si512(bits, at); })));
+}
+#else
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
   uint32_t high = 0;
   if (!mask) {
@@ -83,6 +106,7 @@ uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t 
   for (uint32_t i = 0; i < n; ++i) bits |= mask[i] ? a[i] + add : 0;
   return bits;
 }
+#endif
 
 void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uint64_t* high, uint64_t* bits) {
   uint64_t l = ~uint64_t{0}, h = 0, b = 0;
@@ -106,6 +130,43 @@ void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uin
   *bits = b;
 }
 
+#if defined(SIMD_ISA_avx512)
+inline __m512i numbers(const void* from) { return _mm512_loadu_si512(from); }
+inline bool is_zero(__m512i a) { return _mm512_test_epi64_mask(a, a) == 0; }
+
+// Two sums of bits at once, as n is a multiple of 32.
+bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) {
+  const auto all = [](uint64_t value) { return _mm512_set1_epi64(static_cast<int64_t>(value)); };
+  const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), by = all(16 * step);
+  __m512i low = _mm512_add_epi64(all(a[0]), _mm512_mullo_epi64(lane, all(step))),
+          high = _mm512_add_epi64(low, all(8 * step)), bad = _mm512_setzero_si512(), more = bad;
+  for (uint32_t i = 0; i < n; i += 16) {
+    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), low));
+    more = _mm512_or_si512(more, _mm512_xor_si512(numbers(a + i + 8), high));
+    low = _mm512_add_epi64(low, by), high = _mm512_add_epi64(high, by);
+  }
+  return is_zero(_mm512_or_si512(bad, more));
+}
+bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) {
+  const auto all = [](uint32_t value) { return _mm512_set1_epi32(static_cast<int32_t>(value)); };
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i expected = _mm512_add_epi32(all(a[0]), _mm512_mullo_epi32(lane, all(step))),
+          bad = _mm512_setzero_si512();
+  for (uint32_t i = 0; i < n; i += 16) {
+    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), expected));
+    expected = _mm512_add_epi32(expected, all(16 * step));
+  }
+  return is_zero(bad);
+}
+// The lanes of each warp have one address.
+bool is_by_warp(const uint32_t* a, uint32_t n) {
+  __m512i others = _mm512_setzero_si512();
+  for (uint32_t i = 0; i < n; i += 16)
+    others = _mm512_or_si512(
+        others, _mm512_xor_si512(numbers(a + i), _mm512_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
+  return is_zero(others);
+}
+#else
 template <class T>
 bool contiguous_of(const T* a, uint32_t n, T step) {
   T bad = 0;
@@ -115,6 +176,13 @@ bool contiguous_of(const T* a, uint32_t n, T step) {
 }
 bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
 bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
+bool is_by_warp(const uint32_t* a, uint32_t n) {
+  uint32_t others = 0;
+  for (uint32_t w = 0; w < n; w += 32)
+    for (uint32_t i = 0; i < 32; ++i) others |= a[w + i] ^ a[w];
+  return others == 0;
+}
+#endif
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 // Four lanes' 16 bytes as four registers' 4 words of these lanes.
@@ -360,6 +428,14 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       word_bytes);
 }
 #if defined(SIMD_ISA_avx512)
+// What all lanes read, as the sums that the warps of a scan leave.
+void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32_t words) {
+  for (uint32_t k = 0; k < words; ++k) {
+    int32_t word;
+    std::memcpy(&word, from + 4 * size_t{k}, 4);
+    for (uint32_t i = 0; i < n; i += 16) _mm512_storeu_si512(out[k] + 4 * size_t{i}, _mm512_set1_epi32(word));
+  }
+}
 // Words that lie within 64 bytes, as those that the warps of a reduction leave for each other: false if they do not. Of `end`
 // bytes from `base` on nothing behind is read.
 bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
@@ -389,10 +465,7 @@ bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32
 // The lanes of each warp have one address (the sum of a warp, which all have): the first lane's value stays. False, and nothing
 // was done: of some they differ.
 bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint32_t add, uint32_t n) {
-  uint32_t others = 0;
-  for (uint32_t w = 0; w < n; w += 32)
-    for (uint32_t i = 0; i < 32; ++i) others |= a[w + i] ^ a[w];
-  if (others) return false;
+  if (!is_by_warp(a, n)) return false;
   for (uint32_t w = 0; w < n; w += 32)
     std::memcpy(base + static_cast<uint32_t>(a[w] + add), in + 4 * size_t{w}, 4);
   return true;
@@ -401,6 +474,8 @@ bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint
 void gather32(std::byte* const* out, const std::byte* base, [[maybe_unused]] size_t end, const uint32_t* a,
               uint32_t add, const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
 #if defined(SIMD_ISA_avx512)
+  if (word_bytes == 4 && !mask && contiguous32(a, n, 0))
+    return gather_one(out, base + static_cast<uint32_t>(a[0] + add), n, words);
   if (words == 1 && word_bytes == 4 && !mask && gather_near(out[0], base, end, a, add, n)) return;
 #endif
   gather_any(

@@ -2,9 +2,11 @@
 #include "native/native.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 
 #if defined(__x86_64__) && defined(__linux__) && !defined(NUM_PORTABLE)
 #include <sys/mman.h>
@@ -12,20 +14,22 @@
 #endif
 
 #include <triton_runner/lanes/functions.h>
+#include <triton_runner/lanes/sums.h>
 
 #include "native/writer.h"
 #include "ops/memory.h"
 #include "ops/move.h"
+#include "ops/warp.h"
 
 namespace triton_runner::simt {
 
 using RunLanes = void (*)(std::byte* registers, uint32_t first, uint32_t end);
 
-// Instr::native of the first instruction of a run.
+// Instr::native of the first instruction of a run, or of moves in front of a load.
 struct Native {
   Handler first;   // that instruction's own
   uint32_t count;  // instructions
-  RunLanes run;
+  RunLanes run;    // null: of moves
 };
 
 namespace {
@@ -41,6 +45,48 @@ void run_native(Lanes& lanes, const Operands& in) {
   x.pc += n.count - 1;
 }
 
+// Moves, and the load after them into the registers that they fill (what a masked load gives instead): where all threads load,
+// nobody moves.
+void run_filled(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const Instr& first = instr_of(in);
+  const Native& n = *first.native;
+  if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
+  const Instr& load = *(&first + n.count - 1);
+  x.pc += n.count - 1;
+  int8_t* mask = x.worker->guard_mask.data();
+  const Tables& tables = *static_cast<const Access*>(load.data)->tables;
+  Guard on = Guard::kAll;
+  if (load.guard != kNoRegister)
+    on = tables.guard(x.reg<int8_t>(load.guard), load.guard_flip, nullptr, mask, x.count);
+  if (on != Guard::kAll) {
+    n.first(lanes, in);
+    for (const Instr* move = &first + 1; move < &load; ++move) move->run(lanes, *move);
+  }
+  if (on == Guard::kNone) return;
+  if (on == Guard::kSome) x.mask = mask;
+  load.run(lanes, load);
+  x.mask = nullptr;
+}
+
+// The instructions of such moves and their load from `begin` on; 0: there are none.
+uint32_t filled_load(const Code& code, size_t begin) {
+  size_t i = begin;
+  const auto moves = [](const Instr& in) {
+    const NativeRow* row = native_row(in.run);
+    return row && row->form == Form::kMove && row->d == Element::kWord && in.guard == kNoRegister;
+  };
+  while (i < code.instrs.size() && i - begin < kMaxWords && moves(code.instrs[i])) ++i;
+  if (i == begin || i == code.instrs.size()) return 0;
+  const Instr& load = code.instrs[i];
+  const auto* access = static_cast<const Access*>(load.data);
+  if (load.run != access_handler({.space = Space::kGlobal}, false) || access->reg_bytes != 4) return 0;
+  const auto end = access->regs + access->words;
+  for (size_t k = begin; k < i; ++k)
+    if (std::find(access->regs, end, code.instrs[k].d) == end) return 0;
+  return static_cast<uint32_t>(i + 1 - begin);
+}
+
 // Says what instructions are in native code, which has a few more places: parameters, and what is between the parts of one
 // instruction.
 class Parts {
@@ -49,6 +95,10 @@ class Parts {
     using enum lanes::Operation;
     divide_ = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
     unpack_ = lanes::find(kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
+    funnel_ = lanes::find(kShf, lanes::Type::kB32, lanes::Type::kNone, lanes::kVLeft);
+    sum_ = simd_tables(num::current_isa()).sums->add3;
+    for (const Constant& c : code.constants)
+      if (c.kind == Constant::kBits) numbers_.emplace(c.offset, static_cast<uint32_t>(c.low));
     for (const lanes::Type t : {lanes::Type::kF32, lanes::Type::kU32, lanes::Type::kS32, lanes::Type::kU64,
                                 lanes::Type::kS64, lanes::Type::kB32, lanes::Type::kB64})
       setp_.emplace(lanes::find(kSetp, t, lanes::Type::kNone, lanes::kVGeneral), t);
@@ -58,18 +108,26 @@ class Parts {
   void begin_run() {
     divisors_.clear();
     numerator_ = kNoRegister;
+    scratch_.clear();
   }
 
   // The parts of instruction `index`; none: native code does not have it.
   std::vector<Instr> of(uint32_t index) {
-    const Instr& in = code_.instrs[index];
+    Instr in = code_.instrs[index];
+    // Native code is for whole warps, which compute for all their threads anyway.
+    if (in.run == run_for_warp && in.guard == kNoRegister) in = *static_cast<const Instr*>(in.data);
     std::vector<Instr> parts{in};
+    index_ = index, scratch_used_ = 0;
     if (in.run == handler<load_param>)
       parts = parameter(in);
     else if (in.run == unpack_)
       parts = unpacked(in);
     else if (in.run == divide_)
       parts = division(in, index);
+    else if (in.run == sum_)
+      parts = sum_of_three(in);
+    else if (in.run == funnel_)
+      parts = funnel_shift(in);
     else if (auto type = setp_.find(in.run); type != setp_.end())
       parts = comparison(in, type->second, index);
     for (const Instr& part : parts)
@@ -103,6 +161,87 @@ class Parts {
     const uint32_t place = new_place(bytes);
     code_.uses[place] = {index, index + 1};
     return place;
+  }
+
+  // The same, which later instructions of the run use for theirs, too.
+  uint32_t scratch(uint32_t bytes) {
+    for (; scratch_used_ < scratch_.size(); ++scratch_used_)
+      if (scratch_[scratch_used_].second == bytes) break;
+    if (scratch_used_ == scratch_.size()) scratch_.emplace_back(temporary(bytes, index_), bytes);
+    const uint32_t place = scratch_[scratch_used_++].first;
+    code_.uses[place].end = index_ + 1;
+    return place;
+  }
+  // Adds d = run(a, b, c) of all threads to `parts`; d.
+  uint32_t then(std::vector<Instr>& parts, Handler run, uint32_t bytes, uint32_t a, uint32_t b = kNoRegister,
+                uint32_t c = kNoRegister) {
+    parts.push_back(part({}, run, scratch(bytes), a, b));
+    parts.back().c = c;
+    return parts.back().d;
+  }
+  uint32_t constant(uint32_t value) {
+    auto [place, is_new] = constants_.try_emplace(value, 0);
+    if (is_new) {
+      place->second = new_place(4);
+      code_.constants.push_back({place->second, 4, value, 0});
+    }
+    return place->second;
+  }
+  // The number of 32 bits that all threads have there.
+  std::optional<uint32_t> known(uint32_t place) const {
+    const auto found = numbers_.find(place);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // d = a + b + c with carries (lanes::Add3): sums of two, each with a comparison that says whether it went past 2^32.
+  std::vector<Instr> sum_of_three(const Instr& in) {
+    using enum lanes::Operation;
+    const auto& carries = *static_cast<const lanes::Add3*>(in.data);
+    if (carries.out[1] != kNoRegister || in.d == kNoRegister) return {in};
+    std::vector<Instr> parts;
+    std::vector<uint32_t> terms, carried;
+    const uint32_t places[] = {in.a, in.b, in.c};
+    for (uint32_t k = 0; k < 3; ++k) {
+      const bool is_flipped = in.small >> k & 1;
+      if (is_flipped)
+        terms.push_back(then(parts, lanes::find(kNot, lanes::Type::kB32), 4, places[k]));
+      else if (known(places[k]) != 0u)
+        terms.push_back(places[k]);
+    }
+    if (const int ones = std::popcount(in.small >> 3 & 7))
+      terms.push_back(constant(static_cast<uint32_t>(ones)));
+    for (const uint32_t carry : carries.in)
+      if (carry != kNoRegister)
+        terms.push_back(
+            then(parts, lanes::find(kSelp, lanes::Type::kB32), 4, constant(1), constant(0), carry));
+    if (terms.size() < 2) return {in};
+    uint32_t sum = terms[0];
+    for (size_t k = 1; k < terms.size(); ++k) {
+      sum = then(parts, lanes::find(kAdd, lanes::Type::kU32), 4, sum, terms[k]);
+      if (carries.out[0] == kNoRegister) continue;
+      carried.push_back(then(parts,
+                             lanes::find(kSetp, lanes::Type::kU32, lanes::Type::kNone,
+                                         uint32_t{lanes::kCmpLt} << lanes::kComparisonShift),
+                             1, sum, terms[k]));
+      if (carried.size() > 1)
+        carried = {then(parts, lanes::find(kOr, lanes::Type::kPred), 1, carried[0], carried[1])};
+    }
+    parts.push_back(part(in, copy_register(4), in.d, sum));
+    if (!carried.empty()) parts.push_back(part(in, copy_register(1), carries.out[0], carried[0]));
+    return parts;
+  }
+
+  // d = the upper half of b above a, shifted to the left by c.
+  std::vector<Instr> funnel_shift(const Instr& in) {
+    using enum lanes::Operation;
+    const std::optional<uint32_t> by = known(in.c);
+    if (!by || *by % 32 == 0) return {in};
+    std::vector<Instr> parts;
+    const uint32_t upper = then(parts, lanes::find(kShl, lanes::Type::kB32), 4, in.b, constant(*by % 32));
+    const uint32_t lower =
+        then(parts, lanes::find(kShr, lanes::Type::kU32), 4, in.a, constant(32 - *by % 32));
+    parts.push_back(part(in, lanes::find(kOr, lanes::Type::kB32), in.d, upper, lower));
+    return parts;
   }
 
   // A uniform value in the register file.
@@ -184,11 +323,16 @@ class Parts {
   }
 
   Code& code_;
-  Handler unpack_, divide_;
+  Handler unpack_, divide_, funnel_, sum_;
   std::unordered_map<Handler, lanes::Type> setp_;
   std::map<std::pair<int64_t, uint32_t>, uint32_t> parameters_;
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> divisors_;  // by place: the factor's and the reciprocal's
   uint32_t numerator_ = kNoRegister;
+  std::unordered_map<uint32_t, uint32_t> numbers_;      // constants of the code by place
+  std::map<uint32_t, uint32_t> constants_;              // places by value
+  std::vector<std::pair<uint32_t, uint32_t>> scratch_;  // of the run: places and their bytes
+  size_t scratch_used_ = 0;
+  uint32_t index_ = 0;
 };
 
 // Places that a run, instructions [begin, end), writes before it reads them and that no other instruction names.
@@ -235,12 +379,19 @@ void compile_runs(Code& code) {
   };
   std::vector<Found> runs;
   for (uint32_t i = 0; i < code.instrs.size();) {
+    if (const uint32_t count = filled_load(code, i)) {
+      Instr& in = code.instrs[i];
+      in.native = code.keep(Native{in.run, count, nullptr});
+      in.run = run_filled;
+      i += count;
+      continue;
+    }
     Found run{i, 0, 0, {}};
     parts.begin_run();
     for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);
-      if (more.empty()) break;
+      if (more.empty() || filled_load(code, i)) break;
       run.body.insert(run.body.end(), more.begin(), more.end());
     }
     run.count = i - run.begin;

@@ -8,9 +8,11 @@
 #include <random>
 
 #include <triton_runner/lanes/functions.h>
+#include <triton_runner/lanes/sums.h>
 #include <triton_runner/num/types.h>
 
 #include "native/rows.h"
+#include "ops/warp.h"
 #include "state/exec.h"
 #include "test.h"
 
@@ -50,8 +52,12 @@ class Program {
     std::vector<std::pair<Handler, NativeRow>> rows(native_rows().begin(), native_rows().end());
     for (size_t i = 0; i < length; ++i) {
       Instr& in = code_.instrs.emplace_back();
-      if (const size_t kind = below(12); kind == 0)
+      if (const size_t kind = below(16); kind == 0)
         compare(in);
+      else if (kind == 3)
+        add_three(in);
+      else if (kind == 4)
+        shift_pair(in);
       else if (kind == 1)
         unpack(in);
       else if (kind == 2)
@@ -62,6 +68,9 @@ class Program {
       if (below(4) == 0 && !(row && row->form == Form::kSwap)) {
         in.guard = place(Element::kPredicate);
         in.guard_flip = below(2) ? 0xff : 0;
+      } else if (below(8) == 0) {
+        in.data = code_.keep(Instr(in));
+        in.run = run_for_warp;
       }
     }
     if (length > 2) code_.targets.insert(static_cast<uint32_t>(length / 2));
@@ -74,6 +83,9 @@ class Program {
     if (native) compile_runs(code_);
     alignas(64) static std::byte file[1 << 18];
     std::memcpy(file, file_.data(), file_.size());
+    for (const Constant& c : code_.constants)  // those that native code has added
+      for (uint32_t t = 0; c.offset >= file_.size() && t < kThreads; ++t)
+        std::memcpy(file + c.offset + c.bytes * t, &c.low, c.bytes);
     execute(code_, file, native, first, count);
     std::vector<std::byte> after(file, file + file_.size());
     for (const auto& [at, uses] : code_.uses)
@@ -121,6 +133,26 @@ class Program {
     if (divisor_ == kNoRegister || below(2)) divisor_ = place(Element::kWord);
     in.b = divisor_;
   }
+  // Of predicates that others use, too: find_uses() does not see these.
+  void add_three(Instr& in) {
+    const auto shared = [&] { return places_[Element::kPredicate][2 + 4 * below(kPlaces / 4)]; };
+    in.run = simd_tables(num::current_isa()).sums->add3;
+    in.d = place(Element::kWord, true);
+    in.a = place(Element::kWord), in.b = place(Element::kWord), in.c = place(Element::kWord);
+    in.small = below(2) ? 0 : static_cast<uint32_t>(below(64));
+    lanes::Add3 carries;
+    for (uint32_t& carry : carries.in)
+      if (below(2)) carry = shared();
+    if (below(2)) carries.out[0] = shared();
+    in.data = code_.keep(carries);
+  }
+  // Mostly by a number that is known.
+  void shift_pair(Instr& in) {
+    in.run = lanes::find(lanes::Operation::kShf, lanes::Type::kB32, lanes::Type::kNone, lanes::kVLeft);
+    in.d = place(Element::kWord, true);
+    in.a = place(Element::kWord), in.b = place(Element::kWord);
+    in.c = below(4) ? places_[Element::kWord][4 * below(kPlaces / 4)] : place(Element::kWord);
+  }
   void unpack(Instr& in) {
     in.run = lanes::find(lanes::Operation::kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
     const size_t which = below(3);
@@ -167,11 +199,10 @@ class Program {
   void fill() {
     file_.resize(code_.register_bytes);
     for (const auto& [at, bytes] : bytes_) {
-      uint64_t value = number();
-      const bool is_uniform = std::any_of(code_.constants.begin(), code_.constants.end(),
-                                          [&](const Constant& c) { return c.offset == at; });
+      const auto constant = std::find_if(code_.constants.begin(), code_.constants.end(),
+                                         [&](const Constant& c) { return c.offset == at; });
       for (uint32_t t = 0; t < kThreads; ++t) {
-        if (!is_uniform) value = number();
+        const uint64_t value = constant == code_.constants.end() ? number() : constant->low;
         const uint64_t element = bytes == 1 ? (value & 1 ? 0xff : 0) : value;
         std::memcpy(file_.data() + at + bytes * t, &element, bytes);
       }

@@ -16,6 +16,12 @@ void copy(Lanes& l, const Operands& in) {
     std::memmove(d, a, sizeof(T) * l.count);
     return;
   }
+  if constexpr (sizeof(T) <= 8) {
+    auto* to = reinterpret_cast<std::byte*>(d);
+    simd_tables(num::current_isa())
+        .gather_row(&to, reinterpret_cast<const std::byte*>(a), l.mask, l.count, 1, sizeof(T));
+    return;
+  }
   for (uint32_t i = 0; i < l.count; ++i)
     if (l.mask[i]) d[i] = a[i];
 }

@@ -15,6 +15,17 @@
 
 namespace triton_runner::simt {
 
+void run_for_warp(Lanes& l, const Operands& in) {
+  const Instr& inner = *static_cast<const Instr*>(in.data);
+  if (!l.mask) return inner.run(l, inner);
+  const int8_t* own = l.mask;
+  std::vector<int8_t> whole(l.count);
+  for (uint32_t w = 0; w < l.count; w += 32) std::memset(whole.data() + w, warp_bits(l, w) ? -1 : 0, 32);
+  l.mask = whole.data();
+  inner.run(l, inner);
+  l.mask = own;
+}
+
 bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
   if (!x.mask) return true;
   if (!x.converged_by(in, members)) return false;

@@ -19,6 +19,9 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
 // The handler of a shuffle d = a of lane i ^ `by`, a power of 2 below 32; null for others.
 Handler xor_handler(uint32_t by);
 
+// The Instr `data` for all threads of each warp that has one on.
+void run_for_warp(Lanes& l, const Operands& in);
+
 enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };
 // d: predicate or ballot, a: predicate, b: membermask; small: Vote, c: 1 if the predicate is negated.
 void run_vote(Exec& x, const Operands& in);

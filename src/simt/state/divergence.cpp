@@ -231,13 +231,14 @@ void end_lanes(Exec& x) {
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;
   } else {
+    constexpr uint64_t kOnes = 0x0101010101010101;
     for (uint32_t i = 0; i < x.count; i += sizeof(uint64_t)) {  // whole warps: eight threads at once
       uint64_t ends, alive;
       std::memcpy(&ends, x.mask + i, sizeof ends);
       std::memcpy(&alive, &cta.alive[x.first + i], sizeof alive);
       alive &= ~ends;
       std::memcpy(&cta.alive[x.first + i], &alive, sizeof alive);
-      cta.alive_count -= static_cast<uint32_t>(std::popcount(ends)) / 8;
+      cta.alive_count -= static_cast<uint32_t>((ends & kOnes) * kOnes >> 56);
     }
   }
   if (x.mask == x.path_mask()) {

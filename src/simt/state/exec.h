@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -164,7 +165,11 @@ inline std::string instruction_location(const Code& code, const Source& source) 
 inline uint32_t mask_bits(const int8_t* mask, uint32_t first) {
   if (!mask) return ~uint32_t{0};
   uint32_t bits = 0;
-  for (uint32_t i = 0; i < 32; ++i) bits |= static_cast<uint32_t>(mask[first + i] != 0) << i;
+  for (uint32_t i = 0; i < 32; i += 8) {  // a product puts a bit of each of eight bytes side by side
+    uint64_t eight;
+    std::memcpy(&eight, mask + first + i, sizeof eight);
+    bits |= static_cast<uint32_t>((eight & 0x0101010101010101) * 0x0102040810204080 >> 56) << i;
+  }
   return bits;
 }
 inline uint32_t warp_bits(const Lanes& x, uint32_t first) { return mask_bits(x.mask, first); }

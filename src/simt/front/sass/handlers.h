@@ -11,9 +11,8 @@ using lanes::Add3;
 using lanes::PredicateBits;
 using lanes::SumHandlers;
 
-// The Instr `data` for all threads of each warp that has one on: the uniform datapath.
-void run_for_warp(Lanes& l, const Operands& in);
-// The same by the lowest thread that is on of each warp: instructions that take uniform registers only.
+// The Instr `data` by the lowest thread that is on of each warp (run_for_warp does it for all): instructions that take uniform
+// registers only.
 void run_once_a_warp(Lanes& l, const Operands& in);
 // d = a of the lowest thread that is on, for all threads of its warp: R2UR, of 32 bits or (small: 1) of a predicate.
 void give_warp(Lanes& l, const Operands& in);

@@ -204,6 +204,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   if (matched_.row->family == "flow" && !matched_.row->does(ptx::Effect::kHints) && !in.has("EXCLUSIVE"))
     exclusive_ = kNoRegister;
   numbers_ = nullptr;
+  if (heads_.contains(in.address)) pairs_.clear();
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
@@ -213,6 +214,9 @@ bool SassLowering::lower(const sass::Instruction& in) {
   if (sink_.list().size() != faults) return false;
   give_sources(first);
   if (writes_uniform() && !by_threads_) run_uniformly(first);
+  drop_pairs(in);
+  plain_.resize(first);
+  plain_.resize(code.instrs.size(), is_plain());
   return true;
 }
 
@@ -274,9 +278,39 @@ void SassLowering::emit_stop(uint32_t instruction) {
   i.data = code.keep(StopPlace{place, shown_});
 }
 
+bool SassLowering::has_known_results() const {
+  constexpr std::string_view kFamilies[] = {"floats", "halves", "integer", "convert", "moves", "memory"};
+  return std::ranges::find(kFamilies, matched_.row->family) != std::end(kFamilies);
+}
+
+bool SassLowering::is_plain() const {
+  using enum ptx::Effect;
+  const sass::Row& row = *matched_.row;
+  return has_known_results() && (row.does(kComputes) || row.does(kReads) || row.does(kWrites)) &&
+         !row.does(kUpdates) && !writes_uniform();
+}
+
+uint32_t SassLowering::after_plain(uint32_t at) const {
+  do ++at;
+  while (at < plain_.size() && plain_[at]);
+  return at;
+}
+
 void SassLowering::resolve_jumps() {
-  for (const auto& [at, address] : jumps_)
-    code.instrs[at].data = &code.instrs[starts_[sass::index_of(function_, address)]];
+  for (const auto& [at, address] : jumps_) {
+    const uint32_t to = starts_[sass::index_of(function_, address)];
+    Instr& jump = code.instrs[at];
+    jump.data = &code.instrs[to];
+    if (jump.run == branch && jump.guard != kNoRegister && code.instrs[to].run == meet_region &&
+        after_plain(at) == to)
+      jump.run = branch_over;
+  }
+  for (uint32_t at = 0; at < code.instrs.size(); ++at) {
+    Instr& in = code.instrs[at];
+    if (in.run != end_thread || in.guard == kNoRegister) continue;
+    const Instr& others = code.instrs[after_plain(at)];
+    if (others.run == end_thread && others.guard == kNoRegister) in.run = end_over, in.data = &others;
+  }
   if (anywhere_.empty()) return;
   BranchTable all;
   for (size_t i = 0; i < function_.body.size(); ++i) {
@@ -325,6 +359,7 @@ bool SassLowering::lower_kernel() {
       [](const sass::Instruction& in) { return in.does(ptx::Effect::kUpdates) && in.has("CAS"); });
   code.local_bytes = kernel.local_bytes == kUnknownStack ? 0 : (kernel.local_bytes + 15) / 16 * 16;
   if (kernel.local_bytes == kUnknownStack || calls_itself(function_)) code.local_bytes += kStackBytes;
+  heads_ = jump_targets(function_);
   starts_.assign(function_.body.size(), kNoStart);
   const std::vector<bool> stands = find_stops();
   const bool may_move = probes_.empty() && (!stopper_ || stopper_->is_sparse());
@@ -348,6 +383,7 @@ bool SassLowering::lower_kernel() {
   if (code.register_bytes > kMaxSassRegisterBytes)
     return fail("the registers of a block take " + std::to_string(code.register_bytes >> 20) +
                 " MiB: more than the engine holds");
+  plain_.resize(code.instrs.size());
   resolve_jumps();
   return true;
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,9 @@ class SassLowering : public Emitter {
   std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
   uint32_t reg(uint32_t index, bool uniform = false);        // R or UR; RZ: a constant
   uint32_t pair_from(uint32_t index, bool uniform = false);  // 64 bits of two registers
+  // The same of the address of a load or store, which those that follow share as long as the registers stay: of all threads,
+  // whatever the guard is.
+  uint32_t address_pair(uint32_t index, bool uniform);
   uint32_t pred(uint32_t index, bool uniform = false);
   uint32_t barrier(uint32_t index);
   uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
@@ -127,6 +131,8 @@ class SassLowering : public Emitter {
   void begin_guard(const sass::Instruction& in);
   void run_uniformly(size_t first);
   bool writes_uniform() const;
+  bool has_known_results() const;  // all that it writes stands in its text, or the table says it
+  bool is_plain() const;           // the instruction only computes, loads or stores, each thread for itself
   void emit_probes(uint32_t instruction, bool after);
   std::vector<bool> find_stops();  // by index: where the debugger stops; empty: there is none
   void emit_stop(uint32_t instruction);
@@ -169,6 +175,11 @@ class SassLowering : public Emitter {
   std::vector<uint32_t> starts_;         // of function_.body, where jumps may come
   std::vector<std::pair<uint32_t, uint64_t>> jumps_;
   std::vector<uint32_t> anywhere_;
+  std::vector<bool> plain_;                 // of code.instrs
+  uint32_t after_plain(uint32_t at) const;  // the first one after `at` that is not
+  void drop_pairs(const sass::Instruction& in);
+  std::map<std::pair<uint32_t, bool>, uint32_t> pairs_;  // of address_pair
+  std::set<uint64_t> heads_;                             // where jumps may go
 };
 
 std::string lower_case(std::string_view text);

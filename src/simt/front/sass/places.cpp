@@ -55,6 +55,27 @@ uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
   return out;
 }
 
+uint32_t SassLowering::address_pair(uint32_t index, bool uniform) {
+  auto [known, is_new] = pairs_.try_emplace({index, uniform}, kNoRegister);
+  if (!is_new) return known->second;
+  const uint32_t guard = std::exchange(guard_, kNoRegister);
+  known->second = pair_from(index, uniform);
+  guard_ = guard;
+  return known->second;
+}
+
+// Under a debugger, which may write registers, none is shared.
+void SassLowering::drop_pairs(const sass::Instruction& in) {
+  if (pairs_.empty()) return;
+  if (stopper_ || !has_known_results()) return pairs_.clear();
+  for (const uint32_t code : sass::results_of(*module_, in))
+    std::erase_if(pairs_, [&](const auto& pair) {
+      const auto [index, uniform] = pair.first;
+      const auto kind = uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister;
+      return code == sass::register_code(kind, index) || code == sass::register_code(kind, index + 1);
+    });
+}
+
 uint32_t SassLowering::pred(uint32_t index, bool uniform) {
   if (index == sass::kTrue) return constant(0xff, 1);
   const int file =
@@ -125,7 +146,9 @@ uint32_t SassLowering::address(const sass::Operand& o, bool global) {
       term = temporary(8);
       ptx("mov.b64 %d0, {%r1, %r2}", {term, reg(part.index, uniform), constant(0, 4)});
     } else if (global && (part.selector == "64" || (part.selector == "" && has("E")))) {
-      term = zero ? constant(0, 8) : pair_from(part.index, uniform);
+      term = zero                               ? constant(0, 8)
+             : matched_.row->family == "memory" ? address_pair(part.index, uniform)
+                                                : pair_from(part.index, uniform);
     } else if (!global && part.selector.starts_with('X')) {
       const uint32_t scaled = temporary(4);
       ptx("mul.lo.u32 %r0, %r1, " + std::string(part.selector.substr(1)), {scaled, term});
