@@ -90,13 +90,18 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
     """Does a call and returns its steps, its result, and the bytes of both."""
     recorder, inputs = Recorder(known), []
 
+    before, known.given = known.given, []
+
     def tensor(text, parts):
-        made = wire.made(text, parts).requires_grad_(bool(text.get("grad")))
+        made = wire.made(text, parts)
+        if call["refill"] and len(inputs) < len(before):
+            made = wire.refilled(before[len(inputs)], made)
+        known.given.append(made.requires_grad_(bool(text.get("grad"))))
         inputs.append(recorder.add(made))
         return made
 
     given, named = wire.unpacked(call["given"], parts, tensor)
-    before, told, result, state, out, kept = _cpu_seconds(), {}, None, None, [], {}
+    started, told, result, state, out, kept = _cpu_seconds(), {}, None, None, [], {}
     torch.manual_seed(call["seed"])
     try:
         with _settings.using(device="cpu", threads=1), torch.set_grad_enabled(call["grad"]):
@@ -117,7 +122,7 @@ def _called(function, call: dict, parts: list, known) -> tuple[dict, list]:
         "say": "called", "steps": recorder.steps, "result": result, "state": state, "seen": seen,
         "keeps": list(kept),
         "inputs": inputs,
-        "kernels": known.sent, "seconds": _cpu_seconds() - before, "seen_parts": count, **told,
+        "kernels": known.sent, "seconds": _cpu_seconds() - started, "seen_parts": count, **told,
     }  # fmt: skip
     return text, [*out, *recorder.parts]
 
