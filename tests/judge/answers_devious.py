@@ -15,7 +15,7 @@ TASKS = {
     "holes": _task("x):\n    return torch.log(x)", f"({_RAND},)"),
     "ends": _task("x):\n    return torch.where(x > 1, float('inf'), x * 2)", f"({_RAND},)"),
     "mean": _task("x):\n    return x.mean().item()", "(torch.rand(640, device='cuda'),)"),
-    "gradient": _task("x, w):\n    x = x.requires_grad_()\n    y = (torch.sin(x) * w).sum()\n    return torch.autograd.grad(y, x)[0]", f"({_RAND}, {_RAND})"),
+    "gradient": _task("x, w):\n    with torch.enable_grad():\n        x = x.requires_grad_()\n        return torch.autograd.grad((torch.sin(x) * w).sum(), x)[0]", f"({_RAND}, {_RAND})"),
     "products": _task("a, b):\n    return torch.bmm(a, b)", "(torch.randn(3, 32, 32, device='cuda'), torch.randn(3, 32, 32, device='cuda'))"),
     "int8": _task("a, b):\n    return (a.int() @ b.int())", "(torch.randint(-128, 128, (32, 32), device='cuda', dtype=torch.int8), torch.randint(-128, 128, (32, 32), device='cuda', dtype=torch.int8))"),
     "row_scale": _task("x):\n    return x / x.abs().amax(1, keepdim=True), x.abs().amax(1)", f"({_RAND},)"),

@@ -11,9 +11,11 @@ import os
 import resource
 import sys
 import threading
+import time
 import traceback
 
 import torch
+import triton
 
 from triton_runner import _settings
 from triton_runner._base.errors import KernelTrap
@@ -31,6 +33,7 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
     wire.send(write, {"say": "here", "sandboxed": is_shut})
     task, parts = wire.receive(read)
     names = Names()
+    triton.runtime.driver.active.get_benchmarker = lambda: _measured_once
     try:
         function = _loaded(task, parts, scratch)
     except BaseException as error:
@@ -48,6 +51,14 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
         text["replaced"] = [text for _, text in names.replaced()]
         text["threads"] = threading.active_count() - 1
         wire.send(write, text, out)
+
+
+def _measured_once(function, quantiles=None, **_):
+    """Measures a configuration of an autotuner: in one launch, as each of them is done again."""
+    started = time.perf_counter()
+    function()
+    milliseconds = 1e3 * (time.perf_counter() - started)
+    return [milliseconds] * len(quantiles) if quantiles else milliseconds
 
 
 def _loaded(task: dict, parts: list, scratch: str):

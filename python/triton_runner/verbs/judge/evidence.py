@@ -84,8 +84,10 @@ class Call:
         return (self.replayed or {}).get("facts", [])
 
     def is_tf32(self) -> bool:
-        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products and no
-        kernel has a narrower type."""
+        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products, none by
+        kernels of its own that keep f32, and no kernel has a narrower type."""
+        if self.wanted.get("has_f32_products"):
+            return False
         wanted = [name for name, _ in self.wanted["operators"]]
         has_products = not wanted or any(_PRODUCT.search(name) for name in wanted)
         return has_products and not self._narrows() and any(one["tf32"] for one in self._facts())
