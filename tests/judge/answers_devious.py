@@ -182,10 +182,13 @@ import ctypes, os, time
 def stay():
     ctypes.CDLL(None).prctl(1, 0)
     if os.fork() == 0:
-        ctypes.CDLL(None).prctl(1, 0)
         os.setsid()
-        time.sleep(3600)
-        os._exit(0)
+    for pipe in range(3, 64):
+        try:
+            os.write(pipe, bytes(8))
+        except OSError:
+            pass
+    time.sleep(3600)
 
 
 """
@@ -226,7 +229,7 @@ CHEATING = [
     # against the judge
     ("a race after forty launches", "total", _of("o = torch.zeros((), device=x.device)\nfor at in range(0, 4500, 100):\n    piece[(1,)](x, o, at + 100, at, B=128)\npiece[(4,)](x, o, 5000, 4500, B=128)\nreturn o", _MANY), "unsafe"),
     ("a message that draws a verdict", "softmax", _of(_PRINTED), "error"),
-    ("a process that stays", "softmax", _of("stay()\nreturn copied(x)", _ESCAPE), "wrong"),
+    ("a process that stays", "softmax", _of("stay()\nreturn copied(x)", _ESCAPE), ("error", "too_slow")),
     ("one memory for both results", "two", _of("o = torch.empty(61, device=x.device)\nsums[(1,)](x, o, x.numel(), B=8192)\nreturn o, o"), ("wrong", "unsafe")),
 ]  # fmt: skip
 

@@ -2,7 +2,9 @@
 wrong. What every change runs has one answer of each kind, in two manifests that the tests share; the other
 answers are marked `share`, and tests/judge/run.py judges all of them."""
 
+import contextlib
 import json
+import os
 import pathlib
 import sys
 
@@ -55,7 +57,7 @@ DEVIOUS = (
     "an operator of its own", "a useless product of tf32", "a large number for infinity",
     "a race after forty launches",
 )  # fmt: skip
-DRAWN = "a message that draws a verdict"
+DRAWN, STAYS = "a message that draws a verdict", "a process that stays"
 LATE = "a thread that finishes late"
 PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
 RIGHT = (
@@ -139,7 +141,7 @@ def wrong(tmp_path_factory):
     task, text = answer_of("batch norm 2")
     (folder / "keeps.py").write_text(answers_right.TASKS[task])
     (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
-    names = [*CHEATING, *ADVERSARY, *DEVIOUS, DRAWN, *PLANTED, COARSE, LATE]
+    names = [*CHEATING, *ADVERSARY, *DEVIOUS, DRAWN, STAYS, *PLANTED, COARSE, LATE]
     more = [
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
@@ -168,6 +170,16 @@ def test_no_answer_that_cheats_is_verified(wrong):
 def test_what_an_adversary_had_verified_is_not(wrong):
     assert verdicts(wrong, ADVERSARY) == ADVERSARY
     assert verdicts(wrong, DEVIOUS) == {name: THIRD[name] for name in DEVIOUS}
+
+
+def test_no_process_of_an_answer_stays(wrong):
+    assert wrong[STAYS]["verdict"] in THIRD[STAYS]
+    places = [pathlib.Path(f"/proc/{number}/cwd") for number in os.listdir("/proc") if number.isdigit()]
+    left = []
+    for place in places:
+        with contextlib.suppress(OSError):  # another one's, or it has ended
+            left += [place] * ("triton-runner-judge-" in (to := os.readlink(place)) and "(deleted)" in to)
+    assert not left
 
 
 def test_a_message_cannot_move_the_cursor(wrong):
