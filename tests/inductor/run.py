@@ -13,6 +13,9 @@ import pathlib
 import subprocess
 import sys
 
+from triton_runner._base.typed import of_json
+from triton_runner.verbs.bisect.torch_results import Cause
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[0]))
 from suite import results  # noqa: E402
@@ -29,11 +32,10 @@ def row(program: pathlib.Path, torch: str) -> list:
     if done.returncode not in (0, 1, 125):
         sys.exit(done.stderr)
     (one,) = json.loads(done.stdout)["releases"]
-    cause, line = one["cause"], one["line"]
-    said = f"{cause['kind']} {cause['number']} of {cause['of']}: {cause['name']}" if cause else one["verdict"]
-    others = [f"right with {other['name']}" for other in one["others"] if other["kind"] == "setting"]
+    line, causes = one["line"], [of_json(Cause, each) for each in (one["cause"], *one["others"]) if each]
+    said = [str(each) for each in causes if each.kind == "setting" or each == causes[0]]
     place = f"line {line['line']}, node {one['node']}" if line else ""
-    return [issue, what, "; ".join([said, *others]), place, one["runs"]]
+    return [issue, what, "; ".join(said) or one["verdict"], place, one["runs"]]
 
 
 def main() -> None:

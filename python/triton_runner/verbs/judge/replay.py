@@ -153,7 +153,9 @@ class Replay:
         def tensor(text, parts):
             made, at = wire.made(text, parts), len(self.inputs)
             before = self._asked.before
-            self.inputs.append(wire.refilled(self._values.get(before[at]), made) if at < len(before) else made)
+            self.inputs.append(
+                wire.refilled(self._values.get(before[at]), made) if at < len(before) else made
+            )
             return self.inputs[-1]
 
         wire.unpacked(self._asked.given, self._asked.given_parts, tensor)

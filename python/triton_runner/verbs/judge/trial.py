@@ -275,7 +275,13 @@ class Trial:
 
     def _asked(self, given: dict, parts: list, seed: int, is_refilled: bool) -> tuple:
         """Calls the answer, and returns what its process says."""
-        request = {"say": "call", "given": given, "seed": seed, "grad": self._is_script, "refill": is_refilled}
+        request = {
+            "say": "call",
+            "given": given,
+            "seed": seed,
+            "grad": self._is_script,
+            "refill": is_refilled,
+        }
         self._child_tell(request, parts)
         said, own = self._of_answer()
         self._used += said["seconds"] if isinstance(said.get("seconds"), (int, float)) else 0.0
