@@ -188,7 +188,7 @@ def _floats(path: str, got, own, exact, rule: Rule) -> Wrong | None:
     allowed = relative * numpy.abs(want) + floor + 2 * float(ml_dtypes.finfo(own.dtype).smallest_subnormal)
     error = numpy.abs(x - want)
     is_near = numpy.isfinite(want) & (error <= allowed)  # an allowance of an infinity would be infinite
-    # What overflows in the task's own type may be computed in a wider one.
+    # A wider type may compute what overflows in the task's own.
     is_near |= numpy.isfinite(precise) & (numpy.abs(x - precise) <= relative * numpy.abs(precise) + floor)
     fine = (x == want) | (numpy.isnan(x) & numpy.isnan(want)) | is_near
     return _wrong(path, got, want, ~fine, error / allowed) if not fine.all() else None

@@ -209,7 +209,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _body_of(name: str):
-    """The function of an operator that torch.library.custom_op() or triton_op() has made; None: of another."""
+    """The function of an operator that torch.library.custom_op() or triton_op() made; None: of another."""
     made = torch._library.custom_ops.OPDEFS.get(name)
     of_devices = getattr(made, "_backend_fns", {})
     return of_devices.get("cuda") or of_devices.get("cpu") or getattr(made, "_init_fn", None)

@@ -209,7 +209,7 @@ class Reference:
                 with (
                     torch.set_grad_enabled(self._task.is_script),
                     _Operators() as operators,
-                    observing(lambda call, go: (launched.append(call.kernel), go())),
+                    observing(lambda call, go, launched=launched: (launched.append(call.kernel), go())),
                 ):
                     result = self._task.call(given, named, exact)
                 if (text_alone := _text_alone(result)) is not None:

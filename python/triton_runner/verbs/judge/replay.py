@@ -58,8 +58,8 @@ class Way:
 
 @dataclasses.dataclass
 class ReplayedCall:
-    """A call that is to be done again: its steps, and the inputs that the task has for it. before: the numbers
-    of the tensors of the call before it, which get those inputs."""
+    """A call that is to be done again: its steps, and the inputs that the task has for it. before: the
+    numbers of the tensors of the call before it, which get those inputs."""
 
     call: dict
     parts: list

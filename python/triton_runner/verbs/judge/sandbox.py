@@ -118,8 +118,8 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     has_namespaces = _namespaces()
     if has_namespaces:
         if child := os.fork():
-            # The first process of the new names takes all others with it, and may have told the kernel that it
-            # does not end with this one.
+            # The first process of the new names takes all others with it, and may have told the kernel that
+            # it does not end with this one.
             signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
             ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGTERM)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
