@@ -89,7 +89,7 @@ def judged_by_ttsem(python: str, folder: pathlib.Path, count: int) -> tuple[list
             child = subprocess.Popen([*words, "--timeout", "3000"], stdout=said, cwd=folder)
             _, _, used = os.wait4(child.pid, 0)
             said.seek(0)
-            verdicts.append(json.load(said)["verdict"])
+            verdicts.append(json.load(said).get("verdict", "none"))
         seconds += used.ru_utime + used.ru_stime
     return verdicts, seconds
 

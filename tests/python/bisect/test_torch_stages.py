@@ -9,7 +9,8 @@ import compiled_faults as faults
 import pytest
 import warm
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+from triton_runner.verbs.bisect.inductor import switches  # noqa: E402
 
 
 def judge(tmp_path, text, *options, device="cuda"):
@@ -299,3 +300,9 @@ torch.testing.assert_close(torch.compile(noisy)(x), want)
 """
     status, said = judge(tmp_path, text)
     assert (status, said["verdict"]) == (0, "random"), of_release(said)
+
+
+def test_an_operator_is_named_as_in_a_program():
+    switch = switches.Switch("decomposition", None)
+    switch.leaves_out("decomposition", lambda: repr(torch.ops.aten.lerp.Scalar))
+    assert switch.applied == ["aten.lerp.Scalar"]

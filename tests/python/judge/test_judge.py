@@ -2,7 +2,9 @@
 wrong. What every change runs has one answer of each kind, in two manifests that the tests share; the other
 answers are marked `share`, and tests/judge/run.py judges all of them."""
 
+import contextlib
 import json
+import os
 import pathlib
 import sys
 
@@ -15,6 +17,7 @@ pytest.importorskip("triton")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "judge"))
 import answers_adversary
 import answers_cheating
+import answers_devious
 import answers_planted
 import answers_right
 import answers_unusual
@@ -46,8 +49,15 @@ MORE = {
     "in two parts that are copied": "idle", "digits by the choice of tensors": "not_judged",
     "digits by offsets": "not_judged",
 }  # fmt: skip
-# A second adversary wrote these.
+# A second adversary wrote these, and a third one those.
 SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
+THIRD = {name: verdict for name, _, _, verdict in answers_devious.CHEATING}
+DEVIOUS = (
+    "noise on a part of a longer result", "kept by the address of its input", "kept by what its input holds",
+    "an operator of its own", "a useless product of tf32", "a large number for infinity",
+    "a race after forty launches",
+)  # fmt: skip
+DRAWN, STAYS = "a message that draws a verdict", "a process that stays"
 LATE = "a thread that finishes late"
 PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
 RIGHT = (
@@ -58,11 +68,13 @@ RIGHT = (
 MORE_RIGHT = (
     "gelu 128 4", "quantised 128", "total of integers 512", "linear, warmed up", "sort",
     "sort of the negative", "flip", "clamp of what is inside",
-    "experts by mask", *(name for name, _, _ in answers_unusual.RIGHT),
+    "experts by mask", *(name for name, _, _ in (*answers_unusual.RIGHT, *answers_devious.RIGHT)),
 )  # fmt: skip
 # Its value is right but its rounding; and right but for numbers that the task does not draw.
 COARSE, PADDED = "matmul_half: sums in f16", "argmax: wrong neutral element"
-MODULES = (answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual)
+MODULES = (
+    answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual, answers_devious,
+)  # fmt: skip
 ADDRESSES = b"""import torch, triton, triton.language as tl
 
 @triton.jit
@@ -129,7 +141,7 @@ def wrong(tmp_path_factory):
     task, text = answer_of("batch norm 2")
     (folder / "keeps.py").write_text(answers_right.TASKS[task])
     (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
-    names = [*CHEATING, *ADVERSARY, *PLANTED, COARSE, LATE]
+    names = [*CHEATING, *ADVERSARY, *DEVIOUS, DRAWN, STAYS, *PLANTED, COARSE, LATE]
     more = [
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
@@ -157,12 +169,30 @@ def test_no_answer_that_cheats_is_verified(wrong):
 
 def test_what_an_adversary_had_verified_is_not(wrong):
     assert verdicts(wrong, ADVERSARY) == ADVERSARY
+    assert verdicts(wrong, DEVIOUS) == {name: THIRD[name] for name in DEVIOUS}
+
+
+def test_no_process_of_an_answer_stays(wrong):
+    assert wrong[STAYS]["verdict"] in THIRD[STAYS]
+    places = [pathlib.Path(f"/proc/{number}/cwd") for number in os.listdir("/proc") if number.isdigit()]
+    left = []
+    for place in places:
+        with contextlib.suppress(OSError):  # another one's, or it has ended
+            left += [place] * ("triton-runner-judge-" in (to := os.readlink(place)) and "(deleted)" in to)
+    assert not left
+
+
+def test_a_message_cannot_move_the_cursor(wrong):
+    assert wrong[DRAWN]["verdict"] == "error" and wrong[DRAWN]["why"].startswith("ValueError: \\x1b[1A")
+    assert "\x1b" not in json.dumps(wrong[DRAWN], ensure_ascii=False)
 
 
 @pytest.mark.share
 def test_more_answers_that_cheat(tmp_path):
-    rows = rows_of(tmp_path, {**MORE, **SECOND}, (), "--seconds", "8", "--no-generated")
+    rows = rows_of(tmp_path, {**MORE, **SECOND, **THIRD}, (), "--seconds", "8", "--no-generated")
     assert verdicts(rows, MORE) == MORE and verdicts(rows, SECOND) == SECOND
+    for name, wanted in THIRD.items():
+        assert rows[name]["verdict"] in ((wanted,) if isinstance(wanted, str) else wanted), rows[name]
 
 
 def test_right_answers_are_verified(right):
@@ -198,10 +228,10 @@ def test_a_manifest_goes_on_where_it_was(right):
     folder, before = right
     lost, *kept = sorted((folder / "out" / "rows").iterdir())
     times = [path.stat().st_mtime_ns for path in kept]
-    lost.unlink()
+    lost.write_text(lost.read_text()[: lost.stat().st_size // 2])  # as a full disk leaves it
     again = judged(folder)
     assert [row["verdict"] for row in again] == [row["verdict"] for row in before.values()]
-    assert [path.stat().st_mtime_ns for path in kept] == times and lost.is_file()
+    assert [path.stat().st_mtime_ns for path in kept] == times and json.loads(lost.read_text())
     counted = json.loads((folder / "out" / "counts.json").read_text())
     assert counted["verified"] == len(again)
     assert "add.py" in (folder / "out" / "index.html").read_text()

@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable
 
 from triton_runner._base.levels import EXECUTED, MLIR, levels_of
@@ -148,7 +149,7 @@ class Release:
             _idle[self._kind] = self._worker
         else:
             self._worker.close()
-        shutil.rmtree(self._caches, ignore_errors=True)
+        removed(self._caches)
 
     def at(self, level: str, plan: dict | None = None, **more) -> Trial:
         """The trial of a variant; each variant runs once. Under several conditions: the first wrong trial,
@@ -233,6 +234,15 @@ class Release:
             return Trial("unknown", f"it died of signal {died}", output)
         error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}
         return Trial("unknown", f"{error['type']}: {error['message']}", output)
+
+
+def removed(folder: str) -> None:
+    """Removes a folder in which a run that Ctrl-C has ended may write for a moment still."""
+    until = time.monotonic() + 2
+    shutil.rmtree(folder, ignore_errors=True)
+    while os.path.exists(folder) and time.monotonic() < until:
+        time.sleep(0.02)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _failed(failure: Failure, answer: dict) -> Trial:

@@ -3,6 +3,7 @@ the reference gives; and the faults that follow."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 
@@ -29,10 +30,10 @@ _MEND = "mend the line"
 class Call:
     """A call. said, parts: of the answer's process; wanted: of the reference; replayed: of the broker."""
 
-    def __init__(self, name, said, parts, wanted, wanted_parts, given, given_parts):
+    def __init__(self, name, said, parts, wanted, wanted_parts, given, given_parts, is_refilled):
         self.name, self.said, self.parts = name, said, parts
         self.wanted, self.wanted_parts = wanted, wanted_parts
-        self.given, self.given_parts = given, given_parts
+        self.given, self.given_parts, self.is_refilled = given, given_parts, is_refilled
         self.replayed, self.replayed_parts, self._skeleton = None, [], []
 
     def is_well_formed(self) -> bool:
@@ -83,8 +84,10 @@ class Call:
         return (self.replayed or {}).get("facts", [])
 
     def is_tf32(self) -> bool:
-        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products and no
-        kernel has a narrower type."""
+        """Whether a product of its kernels rounds f32 operands to tf32, while the task has products, none by
+        kernels of its own that keep f32, and no kernel has a narrower type."""
+        if self.wanted.get("has_f32_products"):
+            return False
         wanted = [name for name, _ in self.wanted["operators"]]
         has_products = not wanted or any(_PRODUCT.search(name) for name in wanted)
         return has_products and not self._narrows() and any(one["tf32"] for one in self._facts())
@@ -176,6 +179,7 @@ class Call:
                 return [*found, self._fault("tampered", told, advice)]
             advice = "compare the values at that element with the task's"
             return [*found, self._fault("wrong", wrong.message, advice, **there)]
+        found += self._wrong_without_tf32(rule)
         if compared.compare(self.seen, self.own, self.exact, rule) is not None and not found:
             told = "the bytes that it returned are not those that its launches and operators give"
             advice = "finish all work before the call returns, and change nothing outside of kernels"
@@ -185,6 +189,15 @@ class Call:
         found += self._changed_inputs()
         found += self._without_kernels(rule)
         return found
+
+    def _wrong_without_tf32(self, rule) -> list[Fault]:
+        """A fault where what differs is not the rounding of products to tf32, which alone is allowed for."""
+        result = self._of_broker("f32") if rule.is_tf32 else None
+        wrong = result and compared.compare(result, self.own, {}, dataclasses.replace(rule, is_tf32=False))
+        if not wrong:
+            return []
+        told = f"with products that keep f32, {wrong.message}"
+        return [self._fault("wrong", told, "compute the rest of it in f32", element=wrong.element)]
 
     def _on_another_device(self) -> list[Fault]:
         wanted = compared.devices(self.wanted["own"])
@@ -286,9 +299,11 @@ class Call:
             return "its kernels only copy, scale or set what torch has computed"
         if is_more and self._is_right_without("without", rule):
             return "those of its kernels that compute something do not matter for the result"
-        exact, near = self.replayed["torch"]
+        exact, near, among = self.replayed["torch"]
         if (exact > 0.9 and not worth.is_ordering(missing)) or (is_more and near > 0.9):
             return "torch has computed the result without its kernels"
+        if among > 0.9 and not worth.is_selecting(missing):
+            return "torch has computed the result without its kernels, among other numbers"
         if is_more and self._share() < 0.1:
             return "kernels compute less than a tenth of the elements of its result, and torch the others"
         if all(theirs.count(name) >= wanted.count(name) for name in wanted):
@@ -305,7 +320,7 @@ class Call:
             return f"its kernels only copy, scale or set what torch has computed: {told}"
         if self._is_right_without("without", rule):
             return "those of its kernels that compute something do not matter for the result"
-        exact, _ = self.replayed["torch"]
+        exact, *_ = self.replayed["torch"]
         return f"torch has computed the result without its kernels: {told}" if exact > 0.9 else None
 
     def _share(self) -> float:

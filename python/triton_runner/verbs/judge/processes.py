@@ -89,15 +89,21 @@ class Process:
         if pid:
             self.status, self.seconds = status, used.ru_utime + used.ru_stime
 
+    def _wait_for(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while self.status is None and time.monotonic() < until:
+            self._wait(os.WNOHANG)
+            time.sleep(0.002)
+
     def end(self, gently: bool = True) -> None:
         """Ends it. Its status and CPU seconds are known then."""
         if self.status is None and gently:
             with contextlib.suppress(wire.Gone, OSError):
                 self.tell({"say": "end"})
-            until = time.monotonic() + 2
-            while self.status is None and time.monotonic() < until:
-                self._wait(os.WNOHANG)
-                time.sleep(0.002)
+            self._wait_for(2)
+        if self.status is None:
+            os.kill(self.pid, signal.SIGTERM)  # what waits for the sandbox's first process ends that one
+            self._wait_for(1)
         if self.status is None:
             os.kill(self.pid, signal.SIGKILL)
             self._wait(0)

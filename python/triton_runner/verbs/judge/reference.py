@@ -11,10 +11,12 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base.typed import as_json
+from triton_runner._launch.launchers import observing
 from triton_runner._pipeline.failures import reason_of
 from triton_runner._pretend.tensors import mark
-from triton_runner.verbs.judge import formats, sandbox, wire
+from triton_runner.verbs.judge import facts, formats, sandbox, wire
 
 # Operators that only make, move or look at memory.
 _MOVES = {
@@ -48,6 +50,14 @@ class _Operators(TorchDispatchMode):
             first = out[0] if isinstance(out, (tuple, list)) and out else out
             self.seen.append([name.rstrip("_"), first.numel() if isinstance(first, torch.Tensor) else 1])
         return out
+
+
+def _has_f32_products(kernels: list) -> bool:
+    """Whether kernels of the task's own multiply matrices, and none of them rounds operands to tf32."""
+    compiled = [compiled_of(kernel) for kernel in {id(one): one for one in kernels}.values()]
+    texts = [str(one.asm["ttir"]) for one in compiled if one.has("ttir")]
+    products = [text for text in texts if "tt.dot " in text]
+    return bool(products) and not any(facts.facts_of(text)["tf32"] for text in products)
 
 
 def is_move(name: str) -> bool:
@@ -195,7 +205,12 @@ class Reference:
                 # A script of tests has its own types, and nothing in f64.
                 if exact and self._task.is_script:
                     raise TypeError("a script")
-                with torch.set_grad_enabled(self._task.is_script), _Operators() as operators:
+                launched: list = []
+                with (
+                    torch.set_grad_enabled(self._task.is_script),
+                    _Operators() as operators,
+                    observing(lambda call, go, launched=launched: (launched.append(call.kernel), go())),
+                ):
                     result = self._task.call(given, named, exact)
                 if (text_alone := _text_alone(result)) is not None:
                     return {"say": "failed", "why": f"it gives no tensor and no number: {text_alone}"}, []
@@ -215,6 +230,7 @@ class Reference:
                 text["exact"], text["why not exact"] = None, str(error)[:200]
             if not exact:
                 text["operators"] = operators.seen
+                text["has_f32_products"] = _has_f32_products(launched)
                 changed = [
                     not torch.equal(a, b) and not _both_nan(a, b)
                     for a, b in zip(before, tensors, strict=True)

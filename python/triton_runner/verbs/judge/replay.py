@@ -23,14 +23,17 @@ from triton_runner._kernel.cases.judge import Judging
 from triton_runner._memory.arguments import Arguments, is_descriptor
 from triton_runner._pipeline import stages
 from triton_runner.verbs.judge import estimates, facts, sandbox, wire, worth
+from triton_runner.verbs.judge.record import SPACES
 from triton_runner.verbs.judge.reference import is_move
 
 CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
 _MOST_HASHED = 1 << 20  # bytes of an argument with integers
-_MOST_CHECKED = 40  # launches of a kernel that differ
+_MOST_CHECKED = 40  # launches of a kernel that differ; those beyond are run under checks in one order only
+_MOST_LOOKED_AT = 2000
 _EMPTY = re.compile(r"aten::(new_)?empty(_like|_strided|_permuted)?$|aten::resize_?$")
 # Operators whose results have sizes that depend on values.
 _SIZES = re.compile(r"aten::(nonzero|masked_select|_?unique\w*|repeat_interleave|index|argwhere|bincount)$")
+_TF32 = re.compile(r", inputPrecision = tf32\b")
 _REFUSED = re.compile(r"from_file|set_data|_pin_memory|record_stream|_cuda|_mkldnn_to")
 
 
@@ -55,13 +58,15 @@ class Way:
 
 @dataclasses.dataclass
 class ReplayedCall:
-    """A call that is to be done again: its steps, and the inputs that the task has for it."""
+    """A call that is to be done again: its steps, and the inputs that the task has for it. before: the
+    numbers of the tensors of the call before it, which get those inputs."""
 
     call: dict
     parts: list
     given: dict
     given_parts: list
     seed: int
+    before: list = dataclasses.field(default_factory=list)
 
 
 class _Onward(dict):
@@ -85,6 +90,16 @@ class Kernels:
 
     def __init__(self, sent: list):
         self._sent, self._made = sent, {}
+
+    def in_f32(self) -> Kernels | None:
+        """Returns the same with products that keep f32 operands; None: no product rounds them to tf32, or one
+        does by its kind."""
+        texts = [_TF32.sub("", it["text"]) for it in self._sent]
+        those = [one["tf32"] for one in self.facts]
+        changed = [text != it["text"] for text, it in zip(texts, self._sent, strict=True)]
+        if not any(those) or any(one and not did for one, did in zip(those, changed, strict=True)):
+            return None
+        return Kernels([{**it, "text": text} for text, it in zip(texts, self._sent, strict=True)])
 
     def __getitem__(self, number: int):
         if number not in self._made:
@@ -136,7 +151,11 @@ class Replay:
         """Does all steps."""
 
         def tensor(text, parts):
-            self.inputs.append(wire.made(text, parts))
+            made, at = wire.made(text, parts), len(self.inputs)
+            before = self._asked.before
+            self.inputs.append(
+                wire.refilled(self._values.get(before[at]), made) if at < len(before) else made
+            )
             return self.inputs[-1]
 
         wire.unpacked(self._asked.given, self._asked.given_parts, tensor)
@@ -212,7 +231,7 @@ class Replay:
 
     def _operator(self, name: str, overload: str):
         space, _, short = name.partition("::")
-        if space not in ("aten", "prims") or _REFUSED.search(short) or not re.fullmatch(r"\w+", short):
+        if space not in SPACES or _REFUSED.search(short) or not re.fullmatch(r"\w+", short):
             raise Refused(f"the operator {name} is not one of torch's own that can be done again")
         return getattr(getattr(getattr(torch.ops, space), short), overload or "default")
 
@@ -291,13 +310,15 @@ class Replay:
         key = (number, launch.grid, shapes, tuple(numbers), tuple(at))  # what decides where it writes
         if key in self.seen:
             return
-        if sum(one[0] == number for one in self.seen) >= _MOST_CHECKED:
+        count = sum(one[0] == number for one in self.seen)
+        if count >= _MOST_LOOKED_AT:
             self.unchecked.add(launch.name)
             return
         judging = Judging(launch, CHECKS, levels=(launch.entry,))
         try:
             judging.each_level()
-            judging.other_orders()
+            if count < _MOST_CHECKED:
+                judging.other_orders()
             judging.all_checks()
         except DiagnosticError as error:
             raise Refused(f"kernel {launch.name}: {error.sentence}") from error
@@ -427,6 +448,8 @@ class Broker:
         asked = ReplayedCall(call, parts[count:], request["given"], parts[:count], request["seed"])
         if request["is_again"]:
             self._calls.pop()
+        if request["refill"] and self._calls:
+            asked.before = self._calls[-1].call["inputs"]
         self._calls.append(asked)
         kernels, replays = Kernels(call["kernels"]), {}
         self._kernels = kernels
@@ -444,6 +467,8 @@ class Broker:
                 return {**text, "trap": told}, out
             if has_empty:
                 replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
+            if (exact := kernels.in_f32()) is not None:
+                replays["f32"] = self._replay("f32", Way(fill=0xFF), exact)
             text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
             if call.get("state"):
                 kept = {name: one["tensor"] for name, one in call["state"]["dict"]}
@@ -454,8 +479,9 @@ class Broker:
             results = [*_tensors(first.result())] if call["result"] is not None else []
             text["torch"] = first.torch.share(results)
             text["moved"] = first.torch.has_moved(results, first.inputs)
-            computing = frozenset(i for i, kind in enumerate(first.kinds) if kind == "computed")
-            is_mixed = 0 < len(computing) < len(first.kinds)
+            # One that changes nothing may write once more what an earlier one computed, as tuning does.
+            computing = frozenset(i for i, kind in enumerate(first.kinds) if kind in ("computed", "nothing"))
+            is_mixed = "computed" in first.kinds and len(computing) < len(first.kinds)
         for number in (1, 2) if request["spoiled"] else ():
             ways = {f"spoiled {number}": Way(spoil=number)}
             if is_mixed:

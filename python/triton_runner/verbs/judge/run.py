@@ -78,6 +78,14 @@ def _key(entry: Entry, options: Options) -> str:
     return hashlib.sha256(b"\0".join([*data, names])).hexdigest()[:20]
 
 
+def _row_at(path: Path) -> Row | None:
+    """The row that a file holds. None: there is none, or only a part of it."""
+    try:
+        return of_json(Row, json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _one(entry: Entry, options: Options, path: Path) -> None:
     """A trial, in a process of its own, which writes its row."""
     try:
@@ -152,7 +160,9 @@ def judge_all(
     folder = Path(out) / "rows"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {entry: folder / f"{_key(entry, options)}.json" for entry in listed}
-    left = [entry for entry in paths if not paths[entry].is_file()]
+    left = [entry for entry in paths if _row_at(paths[entry]) is None]
+    for entry in left:
+        paths[entry].unlink(missing_ok=True)
     if left and dask:
         _judge_on_dask(dask, left, paths, options, say)
         left = []

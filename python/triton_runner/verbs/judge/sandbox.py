@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import sys
 import tempfile
 
@@ -18,6 +19,7 @@ from triton_runner._worker.child import die_by, end_with_parent
 
 _NEWUSER, _NEWNET, _NEWIPC, _NEWPID = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
+_PARENT_DEATH = 1  # of prctl
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 _FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version, then all
 _NETWORK, _SCOPES = 0b11, 0b11  # TCP; abstract sockets and signals
@@ -116,6 +118,10 @@ def enter(scratch: str, seconds: float, memory: int) -> bool:
     has_namespaces = _namespaces()
     if has_namespaces:
         if child := os.fork():
+            # The first process of the new names takes all others with it, and may have told the kernel that
+            # it does not end with this one.
+            signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+            ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGTERM)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if code < 0:
                 die_by(-code)

@@ -49,6 +49,7 @@ class Options:
     chip: str | None = None
 
 
+_REFILLED = ("again", "third")  # calls whose inputs come in the memory of those before
 _OF_A_CALL = ("steps", "result", "state", "kernels", "inputs")  # what the broker gets
 
 
@@ -72,6 +73,7 @@ class Trial:
         self.seed = -1  # until the answer has its process, whose memory is a copy of this one's
         self.faults: list[Fault] = []
         self.notes: list[str] = []
+        self._used = 0.0  # CPU seconds of its calls, as it says
         self._tensors: dict = {}  # of the answer, by number: what they are called
         self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
 
@@ -85,11 +87,14 @@ class Trial:
                 own, again = self._call("own"), self._call("again")
                 self.faults += evidence.between(own, again)
                 if not self.faults and not own.is_like(again):  # the first call may have prepared something
-                    self.faults += evidence.between(again, self._call("third"), is_last=True)
+                    again, before = self._call("third"), again
+                    self.faults += evidence.between(before, again, is_last=True)
                 if not self.faults and self._options.chip:
                     speed = self._speed()
                 if not self.faults and self._options.generated:
                     generated = self._generated()
+                if not self.faults and again is not None and self._child.status is None:
+                    self._repeat(again)
             except _Stopped as stop:
                 self.faults.append(stop.fault)
             except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -100,7 +105,8 @@ class Trial:
         own = self._processes
         cost = Cost(*(round(one.seconds, 2) for one in own), self._options.seconds)
         self.faults = [self._shown(fault) for fault in _once(self.faults)]
-        self.notes = [self._with_path(note) for note in self.notes]
+        self.notes = [printable(self._with_path(note)) for note in self.notes]
+        self.kernels = [printable(name)[:200] for name in self.kernels]
         verdict = self.faults[0].verdict if self.faults else "verified"
         why = self.faults[0].message if self.faults else self._why()
         return Row(
@@ -114,7 +120,7 @@ class Trial:
         return text.replace(os.path.join(self._folder, answering.FILE), self._answer)
 
     def _shown(self, fault: Fault) -> Fault:
-        return dataclasses.replace(fault, message=self._with_path(fault.message))
+        return dataclasses.replace(fault, message=printable(self._with_path(fault.message)))
 
     def _why(self) -> str:
         many = f"{self.launches} launch{'es' * (self.launches != 1)} of {', '.join(self.kernels)}"
@@ -237,10 +243,8 @@ class Trial:
             if is_generated:
                 return None
             raise NoTask(f"the reference fails: {wanted['why']}")
-        request = {"say": "call", "given": given["given"], "seed": seed, "grad": self._is_script}
-        self._child_tell(request, parts)
-        said, own = self._of_answer()
-        call = evidence.Call(name, said, own, wanted, wanted_parts, given, parts)
+        said, own = self._asked(given["given"], parts, seed, is_refilled := name in _REFILLED)
+        call = evidence.Call(name, said, own, wanted, wanted_parts, given, parts, is_refilled)
         if "error" in said or not call.is_well_formed():
             told = said if "error" in said else {"error": "its process", "message": "sends no call"}
             raised = self._raised(told, name)
@@ -269,12 +273,40 @@ class Trial:
         self.faults += call.faults(rule)
         return call
 
+    def _asked(self, given: dict, parts: list, seed: int, is_refilled: bool) -> tuple:
+        """Calls the answer, and returns what its process says."""
+        request = {
+            "say": "call",
+            "given": given,
+            "seed": seed,
+            "grad": self._is_script,
+            "refill": is_refilled,
+        }
+        self._child_tell(request, parts)
+        said, own = self._of_answer()
+        self._used += said["seconds"] if isinstance(said.get("seconds"), (int, float)) else 0.0
+        return said, own
+
+    def _repeat(self, call: evidence.Call) -> None:
+        """Calls the answer twice more with the inputs of a call: it has to do as much again."""
+        if self._used + 3 * call.said["seconds"] > 0.8 * self._options.seconds:
+            return  # it would be too_slow for what was asked beside the task
+        for _ in range(2):
+            given, seed = call.given["given"], self._seed_of(f"call {call.name}")
+            said, _ = self._asked(given, call.given_parts, seed, False)
+            steps = said.get("steps") if isinstance(said.get("steps"), list) else []
+            count = sum(isinstance(step, list) and step[:1] == ["launch"] for step in steps)
+        if "error" not in said and count < call.launches:
+            told = f"for the same inputs again it launches {count} kernels, and {call.launches} at first"
+            self.faults.append(Fault("cached", told, "compute the result in each call", "repeated"))
+
     def _replay(self, call, seed: int, checked: bool, spoiled: bool, perturb=()) -> tuple:
         said = call.said
         request = {
             "say": "replay", "call": {name: said.get(name) for name in _OF_A_CALL},
             "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
             "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
+            "refill": call.is_refilled,
         }  # fmt: skip
         parts = [*call.given_parts, *call.parts[said["seen_parts"] :]]
         try:
@@ -321,7 +353,7 @@ class Trial:
                 continue
             self.faults.sort(key=lambda fault: RANK.index(fault.verdict))
             state = self.faults[0].verdict if self.faults else "right"
-            told = self._with_path(self.faults[0].message) if self.faults else None
+            told = self._shown(self.faults[0]).message if self.faults else None
             cases.append(Case(name, state, told))
             if self._child.status is not None or self._broker.status is not None:
                 break
@@ -329,6 +361,13 @@ class Trial:
         found = {case.state for case in cases}
         worst = next((verdict for verdict in RANK if verdict in found), "verified")
         return Generated(worst if "right" in found or worst != "verified" else "not_judged", cases)
+
+
+def printable(text: str) -> str:
+    """A text of an answer's without what moves a terminal's cursor or turns the direction of writing."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 def _once(faults: list[Fault]) -> list[Fault]:

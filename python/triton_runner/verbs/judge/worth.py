@@ -10,7 +10,9 @@ from triton_runner._memory.files import kind_of
 
 _FEW = 8  # elements below which a line through the numbers says nothing
 _TERMS, _ROWS = 6, 4096  # of a sum: how many, and by how many elements its factors are found
-_MOST = 64  # results of torch that are looked at
+_MOST = 64  # results of torch that are looked at closely
+_MOST_KEPT = 4096  # and those of which three numbers are
+_PARTS = 1 << 18  # elements beyond which a number has a like one among them by chance
 _ROUNDING = {"float64": 1e-12, "float32": 1e-6, "float16": 1e-3}  # of a product and a sum
 
 # Operators of a task that a kernel may well be alone with, though it only scales or sets some numbers.
@@ -21,6 +23,13 @@ _ORDERING = {
     "sort", "argsort", "msort", "topk", "flip", "roll", "index", "take", "gather", "embedding", "rot90",
     "where", "masked_fill", "index_put", "_index_put_impl", "index_fill", "index_copy", "scatter",
     "masked_scatter", "kthvalue", "pixel_shuffle", "im2col", "col2im", "tril", "triu",
+}  # fmt: skip
+# Those that select numbers, so that what they give is a part of what they are given.
+_SELECTING = _ORDERING | {
+    "max", "min", "amax", "amin", "aminmax", "median", "nanmedian", "mode", "cummax", "cummin", "maximum",
+    "minimum", "fmax", "fmin", "max_pool1d", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d", "masked_select", "unique",
+    "_unique2",
 }  # fmt: skip
 
 
@@ -37,6 +46,11 @@ def is_minor(names: set[str]) -> bool:
 def is_ordering(names: set[str]) -> bool:
     """Whether a kernel that only moves numbers does one of these operators."""
     return bool(names & _ORDERING)
+
+
+def is_selecting(names: set[str]) -> bool:
+    """Whether a kernel that only selects numbers does one of these operators."""
+    return bool(names & _SELECTING)
 
 
 def _numbers(array: numpy.ndarray) -> numpy.ndarray:
@@ -83,10 +97,12 @@ def kind(array, before, where, inputs: list, numbers: list) -> str:
         return "set"
     if where.all():
         found = {likeness(array, one) for one in inputs}
+        found |= {"copied" for one in inputs if _is_right(array, one)}
     else:
         same = [one[where] for one in inputs if one.shape == array.shape]
         same += [one for one in inputs if one.size == changed.size]
         found = {likeness(array[where], one) for one in same}
+        found |= {"copied" for one in same if _is_right(array[where], one.reshape(-1))}
         found |= {likeness(array, one) for one in inputs}
     if not found - {None} and _is_sum_of(array, inputs):
         found.add("scaled")
@@ -134,23 +150,28 @@ class Torch:
         else:
             self._moved += [one for one in made if theirs and _address(one) not in theirs]
 
-    def share(self, results: list) -> tuple[float, float]:
-        """Which part of the elements of results torch had: as they are, and as they are or scaled."""
+    def share(self, results: list) -> tuple[float, float, float]:
+        """Which part of the elements of results torch had: as they are, as they are or scaled, and somewhere
+        among others."""
         count = sum(one.numel() for one in results)
-        exact = near = 0
+        exact = near = among = 0
         for result in results:
-            same = [one for one in self._made if one.numel() == result.numel()][-_MOST:]
+            made = [one for one in self._made if one.numel() >= result.numel() and not one.is_complex()]
             is_float = result.is_floating_point()
             if result.is_complex() or (not is_float and result.numel() < 4 * _FEW):
                 continue  # few integers agree by chance
             name = str(result.dtype).removeprefix("torch.")
             array = elements(result)
-            those = [elements(one) for one in same if not one.is_complex()]
+            same = [elements(one) for one in made[-_MOST_KEPT:] if one.numel() == result.numel()]
+            more = [elements(one) for one in made[-_MOST:] if one.numel() > result.numel()]
+            those = _likeliest(array, same)
             found = {likeness(array, one, name) for one in those}
             found |= {"copied" for one in those if _is_right(array, one, name)}
+            found |= {"copied" for one in more if _is_part(array, one, name)}
             exact += result.numel() * ("copied" in found)
             near += result.numel() * bool(found - {None})
-        return (exact / count, near / count) if count else (0.0, 0.0)
+            among += result.numel() * any(_is_among(array, one, name) for one in more)
+        return (exact / count, near / count, among / count) if count else (0.0, 0.0, 0.0)
 
     def has_moved(self, results: list, inputs: list) -> bool:
         """Whether torch has put the elements of inputs into the order in memory that the results have."""
@@ -163,13 +184,69 @@ class Torch:
         )
 
 
-def _is_right(array, one, name: str) -> bool:
+def _is_right(array, one, name: str = "") -> bool:
     """Whether a comparison would take one array for the other: noise below what it allows does not make a
     result of torch's a kernel's. Of narrow types too much is below it."""
-    allowed = tolerance(kind_of(name))
+    name = name or str(array.dtype)
     if name not in ("float32", "float64") or array.shape != one.shape or array.size < _FEW:
         return False
-    return _near(array, one, allowed * float(numpy.abs(one[numpy.isfinite(one)]).max(initial=0.0)))
+    if not numpy.array_equal(numpy.isfinite(array), numpy.isfinite(one)) or one.dtype.kind != "f":
+        return False
+    return _near(array, one, _allowed(one, name))
+
+
+def _allowed(one, name: str) -> float:
+    """How far a comparison lets an element be from that of an array; of narrow types, not at all."""
+    largest = float(numpy.abs(one[numpy.isfinite(one)]).max(initial=0.0))
+    return tolerance(kind_of(name)) * largest if name in ("float32", "float64") else 0.0
+
+
+def _likeliest(array, those: list) -> list:
+    """The arrays of one size that are like another one by the place of their mean between their ends, which
+    neither another order nor a factor changes."""
+    if len(those) <= _MOST:
+        return those
+    want = _place(array)
+    far = [min(abs(_place(one) - want), abs(1 - _place(one) - want)) for one in those]
+    return [those[i] for i in numpy.argsort(far, kind="stable")[:_MOST]]
+
+
+def _place(array) -> float:
+    finite = array[numpy.isfinite(array)].astype(numpy.float64)
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    return (float(finite.mean()) - low) / (high - low) if high > low else 0.0
+
+
+def _is_part(array, one, name: str) -> bool:
+    """Whether an array is a slice of another one, as far as a comparison sees."""
+    if array.size < 4 * _FEW:
+        return False
+    array, one = (each.astype(numpy.float64) for each in (array, one))
+    if array.ndim != one.ndim or any(n > m for n, m in zip(array.shape, one.shape, strict=True)):
+        array, one = array.reshape(-1), one.reshape(-1)
+    allowed, first, last = _allowed(one, name), array.reshape(-1)[0], array.reshape(-1)[-1]
+    starts = one[tuple(slice(m - n + 1) for n, m in zip(array.shape, one.shape, strict=True))]
+    ends = one[tuple(slice(n - 1, None) for n in array.shape)]
+    where = (numpy.abs(starts - first) <= allowed) & (numpy.abs(ends - last) <= allowed)
+    for at in numpy.argwhere(where)[:_MOST]:
+        if _near(one[tuple(slice(i, i + n) for i, n in zip(at, array.shape, strict=True))], array, allowed):
+            return True
+    return False
+
+
+def _is_among(array, one, name: str) -> bool:
+    """Whether all elements of an array are among those of another one, in whatever order. Where there are
+    many of them, or few that differ, they are by chance."""
+    if name not in ("float32", "float64") or one.size > _PARTS or array.size < 4 * _FEW:
+        return False
+    numbers, those = _numbers(array), _numbers(one)
+    if not (numpy.isfinite(numbers).all() and numpy.isfinite(those).all()):
+        return False
+    if numpy.unique(numbers).size < array.size // 2:
+        return False
+    at = numpy.searchsorted(those, numbers).clip(1, those.size - 1)
+    far = numpy.minimum(numpy.abs(those[at] - numbers), numpy.abs(those[at - 1] - numbers))
+    return bool((far <= _ROUNDING[name] * float(numpy.abs(numbers).max())).all())
 
 
 def _address(tensor) -> int:

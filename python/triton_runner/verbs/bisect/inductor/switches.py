@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import re
 
+_OPERATOR = re.compile(r"<OpOverload\(op='([\w.]+)', overload='(\w+)'\)>")  # as torch writes one
 # Counted, in the order of compilation, and how a report calls them.
 SUBSYSTEMS = {
     "decomposition": "decomposition",
@@ -76,7 +78,7 @@ class Switch:
         """Returns whether an application is left out. what: a function that names it."""
         if subsystem != self._subsystem:
             return False
-        self.applied.append(what() if what else "")
+        self.applied.append(_OPERATOR.sub(r"\1.\2", what()) if what else "")
         return self._most is not None and len(self.applied) > self._most
 
     @contextlib.contextmanager
