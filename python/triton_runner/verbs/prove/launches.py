@@ -118,6 +118,7 @@ class Watching(intercept.Interceptor):
                 if one.atom is not None and _is_size(one.atom):
                     rename.setdefault(one.atom, symbol(word, one.atom.lo, one.atom.hi))
         grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
+        named = {**named, **relations.described(subject, named)}
         used = [*grid, *(named.get(name) for name in (*subject.integers, *subject.constants))]
         used = [one.term for one in used if isinstance(one, sizes.Size)]
         own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]

@@ -338,34 +338,35 @@ class Reader:
             base, kind="desc", parts=(tuple(one.term for one in shape), tuple(one.term for one in strides))
         )
 
-    def _box(self, op, kind: str, descriptor: Value) -> None:
-        """An access to a box; elements outside of the descriptor's shape are left out."""
-        indices = [self._env.get(value, OTHER) for value in op.group("indices")]
+    def _box(self, op, kind: str, descriptor: Value, indices, where: Value | None = None) -> None:
+        """An access to a box of a descriptor, at indices, where `where` holds; elements outside of its shape
+        are left out."""
+        indices = [self._env.get(value, OTHER) for value in indices]
         type_ = op.operands[0].type
         shape = tuple(type_.shape or type_.element.shape)
         is_known = descriptor.parts and all(one.kind == "int" for one in indices)
-        if not is_known:
-            pointer = Value(
-                "ptr", None, shape, 64, None, descriptor.note or "a descriptor that the host made"
-            )
-            return self._access(op, kind, pointer, None, shape)
+        if not is_known or not len(shape) == len(indices) == len(descriptor.parts[0]):
+            note = descriptor.note or "its descriptor, or where its box begins"
+            return self._access(op, kind, Value("ptr", None, shape, 64, None, note), where, shape)
         offset, inside = descriptor.term, []
         for i, (index, extent, stride) in enumerate(zip(indices, *descriptor.parts, strict=True)):
             at = index.term + (axis(i) if shape[i] > 1 else 0)
             offset = offset + at * stride
             inside += [ge(at, 0), lt(at, extent)]
+        if where is not None and where.kind == "bool":
+            inside.append(where.term)
         mask = Value("bool", both(*inside), shape, 1)
         return self._access(op, kind, dataclasses.replace(descriptor, kind="ptr", term=offset), mask, shape)
 
     def _tt_descriptor_load(self, op, descriptor, *_):
-        self._box(op, "loads", descriptor)
+        self._box(op, "loads", descriptor, op.group("indices"))
         return self._loaded(op, descriptor, None, None)
 
     def _tt_descriptor_store(self, op, descriptor, *_):
-        self._box(op, "stores", descriptor)
+        self._box(op, "stores", descriptor, op.group("indices"))
 
     def _tt_descriptor_reduce(self, op, descriptor, *_):
-        self._box(op, "atomics", descriptor)
+        self._box(op, "atomics", descriptor, op.group("indices"))
 
     def _llvm_intr_assume(self, op, cond, *_):
         if cond.kind == "bool" and not self._dry:
