@@ -67,7 +67,7 @@ class Checker:
         self._budget, self._grid_stays = budget, grid_stays
         self._settled: dict = {}
         self._counted: Finding | None = None
-        self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
+        self._is_free = bool(atoms_of(*(tensor.numel for tensor in tensors.values()), *reader.numbers()))
 
     def findings(self, names) -> list[Finding]:
         found = []
@@ -97,7 +97,11 @@ class Checker:
             finding.unknown.append(reason_at(f"{what}; {advice}", place))
             return False
         data = [note for note in _notes(goal, *given) if self._is_data(note)]
-        if data:
+        if strange := [one for one in atoms_of(goal, *given) if _is_stranger(one)]:
+            word = min(strange).args[0]
+            text = f"it depends on {word}, of a tensor that is not an argument: --given says what it is"
+            finding.unknown.append(reason_at(f"{what}; {text}", place))
+        elif data:
             advice = f"it depends on what is {data[0]}: --given '{data[0].argument or 'NAME'} in 0..V'"
             finding.unknown.append(reason_at(f"{what}; {advice}", place))
         else:
@@ -214,6 +218,11 @@ class Checker:
             offset, left = self._without_wraps(access.offset, given)
             for atom in left:
                 self._wraps(finding, offset, atom, given, f"the address of {access.op}", access.place)
+        for branch in self._reader.branches:
+            for atom in self._without_wraps(branch.cond, branch.path)[1]:
+                self._wraps(
+                    finding, branch.cond, atom, branch.path, "the condition of a branch", branch.place
+                )
         for loop in self._reader.loops:
             finding.count += 1
             for term in (loop.lower, loop.upper, loop.step):
@@ -398,6 +407,11 @@ class Checker:
                     by[Atom("div", a, b)], by[Atom("mod", a, b)] = poly(0), a
             goal = Substitution(by).cond(goal) if by else goal
         return goal
+
+
+def _is_stranger(atom: Atom) -> bool:
+    """Whether an atom is the stride of a tensor that is not an argument, but may be that of one."""
+    return atom.kind == "sym" and atom.args[0].startswith("other") and ".stride[" in atom.args[0]
 
 
 def _copy(terms, same: dict) -> Substitution:

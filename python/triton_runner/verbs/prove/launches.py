@@ -50,7 +50,8 @@ class Watching(intercept.Interceptor):
         kept = self._launch = {"named": named, "grid": grid}
 
         def plain_grid(meta):
-            kept["grid"] = grid(meta)
+            tracked = {name: value for name, value in named.items() if isinstance(value, sizes.Size)}
+            kept["grid"] = grid({**meta, **{name: tracked[name] for name in tracked if name in meta}})
             return sizes.plain(kept["grid"])
 
         launch.replace(sizes.plain, {"grid": plain_grid} if callable(grid) else {})

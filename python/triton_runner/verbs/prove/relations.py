@@ -50,10 +50,10 @@ def relate(
     change = Substitution(fixed)
     for name, tensor in tensors.items():
         shape, numel, why = same.of(name)
+        stays = any(atom in fixed for atom in atoms_of(*(shape or ())))
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
-        stays = any(term in fixed for one in shapes.get(name, ()) if (term := one.atom) is not None)
-        tensor.is_guessed |= same.is_guess if why else stays
+        tensor.is_guessed |= stays or (same.is_guess and bool(why))
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     subject.alike += _alike(tensors, values, place)
     for name in dense:
