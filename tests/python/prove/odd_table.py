@@ -25,7 +25,7 @@ _ROWS = {
     "halfwords": ([P, P, I], B, BLOCKS, FLAT, "bounds covered", "covered"),
     "wide_rows": ([P, P, I, I, I], B, "M", WIDE, "overflow bounds", ""),
     "wrapping_mask": ([P, P, I], B, BLOCKS, f"{FLAT}, n < 2**31 - 1", "bounds overflow covered", ""),
-    "until": ([P, P, I], {}, "1", ONE, "bounds", ""),
+    "until": ([P, P, I], {}, "1", ONE, "bounds overflow", ""),
     "strided_range": ([P, P, I], B, "4", SMALL_FLAT, "bounds", ""),
     "downwards": ([P, P, I], {}, "1", ONE, "bounds", ""),
     "bins": ([P, P, I, I], B, BLOCKS, "x.numel == n, out.numel == V, V >= 1", "bounds", ""),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 from triton_runner.verbs.prove.assumptions import Assumption
 from triton_runner.verbs.prove.subject import Subject
@@ -137,6 +138,8 @@ def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) ->
         return
     if name in terms:
         text, term = f"{name} == {_spell(terms[name])}", terms[name]
+        if any(re.match(r"other\d+\.stride\[", repr(atom)) for atom in atoms_of(term)):
+            subject.strange.add(symbol.atom)
     else:
         term = int(value or 0)
         text = f"{name} = {term}: the program makes it of no tensor's size"

@@ -53,6 +53,7 @@ class Subject:
     )  # what is assumed where nothing is proved without it
     ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
+    strange: set = dataclasses.field(default_factory=set)  # the parameters that are strides of other tensors
     described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
     _bounds: list = dataclasses.field(default_factory=list)
 
