@@ -65,7 +65,7 @@ def prove(words: list[str], environment: dict[str, str], seconds: float = SECOND
 
 
 def of_library(name: str, only: str) -> list[dict]:
-    environment = libraries.environment(name)
+    environment = libraries.environment(name) | libraries.SHORT
     pretend = libraries.LIBRARIES[name][1][-1]
     words = [*["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
     proofs = prove(words, environment)

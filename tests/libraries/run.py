@@ -25,6 +25,7 @@ from suite import results  # noqa: E402
 from suite.run import Case, execute  # noqa: E402
 
 LIMIT = 36_000  # seconds of CPU time of a library's cases
+SHORT = {"TRITON_RUNNER_QUICK": "1", "TRITON_RUNNER_PROGRAMS": "4"}  # where no result of an operator matters
 LIBRARIES = {
     # what is installed, with and without --pretend-cuda, and what it reads from the environment
     "liger_kernel": (["liger-kernel==0.8.5"], (False, True), {}),

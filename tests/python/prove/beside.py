@@ -1,13 +1,14 @@
-"""Runs the right kernels and the planted faults of both tables under TileLens, beside `prove`.
+"""Runs the right kernels and the planted faults of both tables under TileLens and triton-viz, beside `prove`.
 
-    python tests/python/prove/beside.py --tilelens FOLDER/bin [--only NAME] [--write]
+    python tests/python/prove/beside.py [--tilelens FOLDER/bin] [--triton-viz FOLDER/bin] [--only NAME]
+        [--write]
 
-FOLDER is a virtual environment with tilelens 3.1.1, torch, and Triton 3.6 (with 3.9 it fails at a load
-without a mask). TileLens looks at launches: of each kernel at one of sizes that a test would have, and of a
-fault at that, too, with which `prove` refutes it, which nobody has who uses TileLens alone. `tile-sanitizer`
-looks for accesses out of bounds, so faults of other kinds are left out (`tile-race` keeps accesses and
-compares none). Seconds are those of the processor, without the time in which Python and Triton start. What is
-found is kept in build/beside.jsonl. --write counts that file in results/prove.json.
+Each FOLDER is a virtual environment with tilelens 3.1.1 or triton-viz 3.0, torch, and Triton 3.6 (with 3.9
+TileLens fails at a load without a mask). Both look at launches: of each kernel at one of sizes that a test
+would have, and of a fault at that, too, with which `prove` refutes it, which nobody has who uses them alone.
+Their sanitizers look for accesses out of bounds, so faults of other kinds are left out (`tile-race` keeps
+accesses and compares none). Seconds are those of the processor, without the time in which Python and Triton
+start. What is found is kept in build/beside.jsonl. --write counts that file in results/prove.json.
 """
 
 import argparse
@@ -22,8 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "tests")]
 KEPT = ROOT / "build" / "beside.jsonl"
-TOOL = "tile-sanitizer"
-LIMIT = 300  # seconds of a launch under TileLens
+# peer: (its name and version, its command)
+PEERS = {"tilelens": ("TileLens 3.1.1", "tile-sanitizer"), "viz": ("triton-viz 3.0", "triton-sanitizer")}
+LIMIT = 300  # seconds of a launch under a peer
 
 LAUNCHES = """
 import importlib.util, json, os, signal, sys, time, torch
@@ -78,7 +80,7 @@ def programs() -> dict:
 
 
 def launches(name: str, program: tuple) -> dict:
-    """Returns what `prove` says, in how many seconds, and the launches that TileLens is to look at."""
+    """Returns what `prove` says, in how many seconds, and the launches that the peers are to look at."""
     import drawn
     import subjects
     from triton_runner.verbs.prove import run
@@ -88,7 +90,7 @@ def launches(name: str, program: tuple) -> dict:
     subject = subjects.made(file, kernel, types, constants, grid, given)
     answers = run.proof(subject, ("bounds",), 30)
     row = {"name": name, "wrong": wrong, "verdicts": [one.verdict for one in answers.answers]}
-    row |= {"seconds": run.now() - began, "launches": [], "tilelens": []}
+    row |= {"seconds": run.now() - began, "launches": []}
     parameters = [one.name.removeprefix("%") for one in subject.function.regions[0].blocks[0].args]
     base = {"file": file, "kernel": kernel, "constants": {**constants, **_ones(file, kernel, types)}}
     small = drawn.Drawing(subject, (), name).small()
@@ -126,72 +128,84 @@ def _number(term, arguments: dict) -> int:
     return change.poly(term).const
 
 
-def under(folder: str, rows: list[dict]) -> None:
-    """Puts what TileLens finds in the launches of each row, and in how many seconds, into it."""
+def under(peer: str, folder: str, rows: list[dict]) -> None:
+    """Puts what a peer finds in the launches of each row, and in how many seconds, into it."""
     script, lines = KEPT.with_suffix(".py"), KEPT.with_suffix(".launches")
     script.write_text(LAUNCHES)
-    launches = [{"name": row["name"], **one} for row in rows for one in row.pop("launches")]
+    launches = [{"name": row["name"], **one} for row in rows for one in row["launches"]]
     lines.write_text("".join(json.dumps(one) + "\n" for one in launches))
-    command = [str(pathlib.Path(folder) / TOOL), str(script), str(lines)]
+    command = [str(pathlib.Path(folder) / PEERS[peer][1]), str(script), str(lines)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    for row in rows:
+        row[peer] = []
     for line in done.stdout.splitlines():
         if line.startswith("answer "):
             found = json.loads(line.removeprefix("answer "))
             row = next(row for row in rows if row["name"] == found["name"])
-            row["tilelens"].append([found["how"], found["seconds"]])
+            row[peer].append([found["how"], found["seconds"]])
+    if launches and not any(row[peer] for row in rows):
+        sys.exit(f"{command[0]} answers nothing, with exit status {done.returncode}")
 
 
 def write() -> None:
     from suite import results
 
     rows = [*map(json.loads, KEPT.read_text().splitlines())]
-    table = []
+    peers = [peer for peer in PEERS if any(row.get(peer) for row in rows)]
+    table, said = [], []
     kinds = {"WRONG": "faults at sizes of a test", "LARGE": "faults at others", "right": "right kernels"}
     for kind, about in kinds.items():
         own = [row for row in rows if row["name"].startswith(kind)]
-        runs = [one for row in own for one in row["tilelens"]]
-        if not runs:
+        if not own:
             continue
-        table.append([
-            about, len(own), sum("refuted" in row["verdicts"] for row in own),
-            sum("proved" in row["verdicts"] for row in own),
-            sum(row["tilelens"][0][0] == "found" for row in own if row["tilelens"]),
-            sum(any(one[0] == "found" for one in row["tilelens"]) for row in own),
-            sum(one[0] not in ("found", "nothing") for one in runs),
-            round(statistics.median(row["seconds"] for row in own), 2),
-            round(statistics.median(one[1] for one in runs), 2),
-        ])  # fmt: skip
-    columns = [
-        "of bounds", "programs", "refuted by `prove`", "proved", "TileLens reports a test's launch",
-        "or that of `prove`", "launches that it does not finish", "median s of `prove`", "of TileLens",
-    ]  # fmt: skip
-    said = "; ".join(
-        f"{row[0]}: {row[1]}, `prove` refutes {row[2]} and proves {row[3]}, TileLens 3.1.1 reports {row[4]}, "
-        f"and {row[5]} with the launch of `prove`"
-        for row in table
-    )
+        line = [about, len(own), sum("refuted" in row["verdicts"] for row in own),
+                sum("proved" in row["verdicts"] for row in own),
+                round(statistics.median(row["seconds"] for row in own), 2)]  # fmt: skip
+        text = f"{about}: {len(own)}, `prove` refutes {line[2]} and proves {line[3]}"
+        for peer in peers:
+            looked = [row[peer] for row in own if row.get(peer)]
+            runs = [one for found in looked for one in found]
+            line += [
+                sum(found[0][0] == "found" for found in looked),
+                sum(any(one[0] == "found" for one in found) for found in looked),
+                sum(one[0] not in ("found", "nothing") for one in runs),
+                round(statistics.median(one[1] for one in runs), 2) if runs else None,
+            ]
+            text += f", {PEERS[peer][0]} reports {line[-4]}"
+            text += f", and {line[-3]} with the launch of `prove`" * (kind != "right")
+        table.append(line)
+        said.append(text)
+    columns = ["of bounds", "programs", "refuted by `prove`", "proved", "median s"]
+    for name, _ in (PEERS[peer] for peer in peers):
+        columns += [f"{name} reports a test's launch", "or that of `prove`", "does not finish", "median s"]
+    words = {"tilelens": " --tilelens FOLDER/bin", "viz": " --triton-viz FOLDER/bin"}
+    names = " and ".join(PEERS[peer][0].partition(" ")[0] for peer in peers)
     results.record(
-        "prove", "tilelens", "planted faults of bounds and right kernels beside TileLens",
-        "python tests/python/prove/beside.py --tilelens FOLDER/bin", {"result": said},
-        table={"columns": columns, "rows": table},
+        "prove", "tilelens", f"planted faults of bounds and right kernels beside {names}",
+        "python tests/python/prove/beside.py" + "".join(words[peer] for peer in peers),
+        {"result": "; ".join(said)}, table={"columns": columns, "rows": table},
     )  # fmt: skip
-    print(said)
+    print("; ".join(said))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tilelens", required=True)
+    parser.add_argument("--tilelens", default="")
+    parser.add_argument("--triton-viz", default="", dest="viz")
     parser.add_argument("--only", default="")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     KEPT.parent.mkdir(exist_ok=True)
     rows = [launches(name, program) for name, program in programs().items() if options.only in name]
-    under(options.tilelens, rows)
+    for peer in PEERS:
+        if getattr(options, peer):
+            under(peer, getattr(options, peer), rows)
     before = map(json.loads, KEPT.read_text().splitlines()) if KEPT.exists() else ()
-    kept = {row["name"]: row for row in (*before, *rows)}
+    kept = {row["name"]: row for row in before}
+    kept |= {row["name"]: {**kept.get(row["name"], {}), **row} for row in rows}
     KEPT.write_text("".join(json.dumps(row) + "\n" for row in kept.values()))
     for row in rows:
-        print(row["name"], row["verdicts"], row["tilelens"])
+        print(row["name"], row["verdicts"], *(row[peer] for peer in PEERS if peer in row))
     if options.write:
         write()
 

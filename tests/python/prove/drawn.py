@@ -23,6 +23,7 @@ _WRITTEN = 1 << 16  # elements of outputs that are looked through
 _FILLED = 1 << 20  # integers that are drawn; larger arrays hold 0
 _CHECKS = {"bounds": None, "overflow": "overflow", "disjoint": "race", "division": "zerodiv"}
 _KINDS = {kind: name for name, (_, kind) in counter.CHECKS.items()}
+_SUPPOSING = ("disjoint", "covered")
 _TRIES = 300
 
 
@@ -200,13 +201,20 @@ def _place(number: int, grid: tuple) -> str:
     return f"{x},{rest % grid[1]},{rest // grid[1]}"
 
 
-def drawings(subject, seconds: float, seed) -> list[Drawing]:
+def drawings(subject, seconds: float, seed, each: float = 1.0) -> list[Drawing]:
     """Proves what can be proved of a subject: the launches that the answers are about, and those of the
-    answers for which tensors that are alike have one shape."""
+    answers for which tensors that are alike have one shape. each: seconds of a launch."""
     answers = run.proof(subject, (*_CHECKS, "covered"), seconds).answers
     plain = [one.property for one in answers if one.verdict == PROVED and not one.assumptions]
     alike = [one.property for one in answers if one.verdict == PROVED and one.assumptions]
-    found = [Drawing(subject, plain, seed)] if plain else []
+    # These suppose that accesses are inside of their arguments, so such launches are looked at alone.
+    supposing = [] if "bounds" in plain else [one for one in plain if one in _SUPPOSING]
+    plain = [one for one in plain if one not in supposing]
+    if "bounds" in alike:
+        alike += supposing
+    elif "bounds" not in plain:
+        alike = [one for one in alike if one not in _SUPPOSING]
+    found = [Drawing(subject, plain, seed, each)] if plain else []
     if alike:
-        found.append(Drawing(subject.where_alike(), alike, seed))
+        found.append(Drawing(subject.where_alike(), alike, seed, each))
     return found

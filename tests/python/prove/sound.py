@@ -1,15 +1,17 @@
-"""Looks for launches in which what `prove` proved is not so: of the kernels of proved_table.py and
-varied_table.py, and of those that public libraries' operators launch.
+"""Looks for launches in which what `prove` proved is not so: of the kernels of proved_table.py,
+varied_table.py and odd_table.py, and of those that public libraries' operators launch.
 
-    python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--write]
+    python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--jobs 1] [--write]
 
 The launches that build/sound.jsonl has of a kernel count, so that a run goes on where an earlier one ended.
---seconds bounds the launches of a kernel. --write counts that file in results/prove.json.
+--seconds bounds the launches of a kernel, and --jobs is how many kernels are looked at at a time. --write
+counts that file in results/prove.json.
 """
 
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import subprocess
@@ -27,9 +29,11 @@ def kept() -> dict:
     return {row["key"]: row for row in rows}
 
 
-def look(group: str, subject, launches: int, seconds: float, known: dict) -> None:
+def look(group: str, subject, options, known: dict) -> None:
     """Draws launches of a subject, as far as it does not have so many, and keeps how many there were."""
     import drawn
+
+    launches, seconds = options.launches, options.seconds
 
     words = [subject.text, *sorted(one.text for one in subject.assumptions)]
     key = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
@@ -41,9 +45,9 @@ def look(group: str, subject, launches: int, seconds: float, known: dict) -> Non
         return
     seed = f"{key} {row['asked']}"
     if row["asked"] and subject.where_alike() is None:  # it was proved in the run before
-        parts = [drawn.Drawing(subject, row["proved"], seed)]
+        parts = [drawn.Drawing(subject, row["proved"], seed, seconds / launches)]
     else:
-        parts = drawn.drawings(subject, 5, seed)
+        parts = drawn.drawings(subject, 5, seed, seconds / launches)
     for drawing in parts:
         counts = drawing.count((launches - row["asked"]) // len(parts), seconds / len(parts))
         for name in ("launches", "late", "large", "wrong"):
@@ -56,15 +60,35 @@ def look(group: str, subject, launches: int, seconds: float, known: dict) -> Non
         print(f"  {text}", flush=True)
 
 
-def of_tables(launches: int, seconds: float) -> None:
+_ASKED: list = []  # (group, subject): the processes that look at them have it by a fork
+
+
+def _look(number: int, options) -> None:
+    group, subject = _ASKED[number]
+    try:
+        look(group, subject, options, kept())
+    except Exception as error:  # the others are looked at
+        print(f"{group}, {subject.name}: {type(error).__name__}: {error}", flush=True)
+
+
+def look_at(pairs: list, options) -> None:
+    """Looks at subjects of groups, several at a time."""
+    _ASKED[:] = pairs
+    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
+        waiting = [pool.apply_async(_look, (number, options)) for number in range(len(pairs))]
+        for one in waiting:
+            one.get()
+
+
+def of_tables(options) -> None:
     import subjects
 
-    known = kept()
-    for name in subjects.KERNELS:
-        look("tables", subjects.subject(name), launches, seconds, known)
+    pairs = [("tables", subjects.subject(name)) for name in subjects.KERNELS]
+    pairs += [("odd kernels", subjects.made(*row)) for row in subjects.ODD.values()]
+    look_at(pairs, options)
 
 
-def of_library(name: str, launches: int, seconds: float) -> None:
+def of_library(name: str, options) -> None:
     """Inside of a program that `triton-runner run` runs: the kernels of a library's cases."""
     import cases
     from triton_runner.verbs.prove.launches import Watching
@@ -72,11 +96,10 @@ def of_library(name: str, launches: int, seconds: float) -> None:
     watching = Watching((), 2000, None)
     with watching.looking():
         cases.main(name, "cuda", "")
-    known = kept()
     for subject in watching.subjects:
         subject.assume((GIVEN,), None)
         subject.simplify()
-        look(name, subject, launches, seconds, known)
+    look_at([(name, subject) for subject in watching.subjects], options)
 
 
 def write() -> None:
@@ -98,7 +121,8 @@ def write() -> None:
     )
     columns = ["of", "kernels", "launches", "large", "stopped by their time", "fewest of a kernel", "wrong"]
     what = "random launches of kernels of which `prove` proved something"
-    command = "python tests/python/prove/sound.py " + " ".join(one for one in groups if one != "tables")
+    names = [one for one in groups if one not in ("tables", "odd kernels")]
+    command = "python tests/python/prove/sound.py " + " ".join(names)
     results.record("prove", "sound", what, command.strip(), {"result": said},
                    table={"columns": columns, "rows": table})  # fmt: skip
     print(said)
@@ -109,21 +133,23 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--launches", type=int, default=90)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     KEPT.parent.mkdir(exist_ok=True)
     if options.inside:
-        return of_library(options.inside, options.launches, options.seconds)
+        return of_library(options.inside, options)
     if not options.libraries:
-        of_tables(options.launches, options.seconds)
+        of_tables(options)
     for name in options.libraries:
         import run as libraries
 
         command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda"]
         command += [__file__, "--inside", name, "--launches", str(options.launches)]
-        command += ["--seconds", str(options.seconds)]
-        subprocess.run(command, env={**os.environ, **libraries.environment(name)})
+        command += ["--seconds", str(options.seconds), "--jobs", str(options.jobs)]
+        environment = libraries.environment(name) | libraries.SHORT
+        subprocess.run(command, env={**os.environ, **environment})
     if options.write:
         write()
     return None

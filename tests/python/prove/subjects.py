@@ -1,11 +1,13 @@
-"""The kernels of both tables as subjects, with what is given of them."""
+"""The kernels of the tables as subjects, with what is given of them."""
 
+import odd_table as odd
 import proved_table as table
 import varied_table as varied
 from triton_runner.verbs.prove import run
 
 KERNELS = {name: (table.KERNELS, name, *row[:4]) for name, row in table.RIGHT.items()}
 KERNELS |= {name: (varied.KERNELS, *row) for name, row in varied.RIGHT.items()}
+ODD = {name: (odd.FILE, *row[:-1]) for name, row in odd.KERNELS_ODD.items()}  # right and wrong
 
 
 def subject(name: str):

@@ -118,7 +118,7 @@ n = x.numel()
 """
 
 
-def of_program(tmp_path, launch: str) -> list:
+def of_program(tmp_path, launch: str, given=()) -> list:
     from triton_runner.verbs.prove import launches
 
     path = tmp_path / "program.py"
@@ -126,6 +126,7 @@ def of_program(tmp_path, launch: str) -> list:
     watching = launches.Watching((), 16, "cuda:80")
     assert watching.run(str(path)) == 0
     for subject in watching.subjects:
+        subject.assume(given, None)
         subject.simplify()
     return [run.proof(subject) for subject in watching.subjects]
 
@@ -178,3 +179,44 @@ def test_a_declaration_that_no_memory_can_hold():
     assert done.contradictory and not done.answers
     with pytest.raises(DiagnosticError, match="holds for no number"):
         proof(*words, f"{sizes}, index in 5..3")
+
+
+ROWS = """
+@triton.jit
+def rows(x, out, M, N, stride, BLOCK: tl.constexpr):
+    m, n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    on = (m[:, None] < M) & (n[None, :] < N)
+    at = m[:, None] * stride + n[None, :]
+    tl.store(out + at, tl.load(x + at, on), on)
+
+x = torch.zeros(30, 20)
+out, flat = torch.empty_like(x), x.reshape(-1, x.shape[-1])
+M, N = flat.shape
+stride = {stride}
+grid = lambda meta: (triton.cdiv(meta["M"], meta["BLOCK"]), triton.cdiv(meta["N"], meta["BLOCK"]))
+rows[grid](x, out, M, N, stride, BLOCK=32)
+"""
+BATCHES = """
+@triton.jit
+def batches(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at, on = at.to(tl.int64) + tl.program_id(1).to(tl.int64) * n, at < n
+    tl.store(out + at, tl.load(x + at, on), on)
+
+x, other = torch.zeros(1, 500), torch.zeros(1, 500)
+out, n = torch.empty_like(x), x.shape[1]
+batches[(triton.cdiv(n, 64), other.shape[0])](x, out, n, BLOCK=64)
+"""
+
+
+def test_no_launch_that_the_program_cannot_make_refutes(tmp_path):
+    """The grid has the sizes that Triton hands it; a stride of a view and the number of batches, which are
+    1 here, may be those of x, or not."""
+    small = ("numel < 2**28",)
+    (found,) = of_program(tmp_path, ROWS.format(stride="N"), small)
+    assert verdicts(found)["covered"] == "proved" and "refuted" not in verdicts(found).values()
+    (found,) = of_program(tmp_path, ROWS.format(stride="flat.stride(0)"), small)
+    assert verdicts(found)["covered"] == verdicts(found)["bounds"] == "unknown"
+    assert "--given 'stride == ...'" in str(found.answers)
+    (found,) = of_program(tmp_path, BATCHES, small)
+    assert verdicts(found)["bounds"] == "unknown" and "--given 'x.numel == ...'" in str(found.answers)

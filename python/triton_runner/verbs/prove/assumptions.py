@@ -329,6 +329,8 @@ class Reading:
                 return tensor.numel
             if node.attr in ("shape", "stride") and isinstance(index, int):
                 held = tensor.shape if node.attr == "shape" else tensor.strides
+                if held is None and tensor.shape is not None:
+                    held = [stride for _, stride in tensor.places()]
                 if held is not None and not 0 <= index < len(held):
                     raise self._fail(node, f"{tensor.name} has {len(held)} dimensions")
                 return held[index] if held is not None else tensor.of(node.attr, index)

@@ -60,14 +60,17 @@ class Finding:
 
 
 class Checker:
-    """reader: has read the kernel. tensors: by name."""
+    """reader: has read the kernel. tensors: by name. strange: sizes of which nothing says whether they are
+    those of the tensors."""
 
-    def __init__(self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = ""):
+    def __init__(
+        self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = "", strange=()
+    ):
         self._reader, self._solver, self._tensors = reader, solver, tensors
-        self._budget, self._grid_stays = budget, grid_stays
+        self._budget, self._grid_stays, self._strange = budget, grid_stays, {*strange}
         self._settled: dict = {}
         self._counted: Finding | None = None
-        self._is_free = any(atoms_of(tensor.numel) for tensor in tensors.values())
+        self._is_free = bool(atoms_of(*(tensor.numel for tensor in tensors.values()), *reader.numbers()))
 
     def findings(self, names) -> list[Finding]:
         found = []
@@ -81,7 +84,10 @@ class Checker:
 
     # ---- what all of them need
 
-    def _proves(self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "") -> bool:
+    def _proves(
+        self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "", made_of=()
+    ) -> bool:
+        """made_of: terms that the goal was made of, which may be gone from it."""
         left = self._deadline - now()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
@@ -92,17 +98,26 @@ class Checker:
             return True
         if answer is None and self._solver.late > late:
             what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.1f} s: --timeout)"
-        if base and self._tensors[base].is_guessed and self._is_free:
-            advice = f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
-            finding.unknown.append(reason_at(f"{what}; {advice}", place))
-            return False
-        data = [note for note in _notes(goal, *given) if self._is_data(note)]
-        if data:
-            advice = f"it depends on what is {data[0]}: --given '{data[0].argument or 'NAME'} in 0..V'"
+        if advice := self._open((goal, *given, *made_of), base):
             finding.unknown.append(reason_at(f"{what}; {advice}", place))
         else:
             finding.goals.append(Goal((*given, negated(goal)), reason_at(what, place)))
         return False
+
+    def _open(self, terms, base: str = "") -> str:
+        """Why a launch that goes wrong would say nothing, and what to do: its numbers may not be those of any
+        launch of the program. "": it would."""
+        if base and self._tensors[base].is_guessed and self._is_free:
+            return f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
+        if strange := atoms_of(*terms) & self._strange:
+            word = min(strange)
+            of = "the stride of a tensor that is not an argument"
+            return f"it depends on {word}, {of}: --given '{word} == ...'"
+        data = [note for note in _notes(*terms) if self._is_data(note)]
+        if data:
+            name = data[0].argument or "NAME"
+            return f"it depends on what is {data[0]}: --given '{name} in 0..V'"
+        return ""
 
     def _is_data(self, note: str) -> bool:
         """Whether a value is one of the program's data, of which nothing is declared: an array of zeros, with
@@ -214,6 +229,11 @@ class Checker:
             offset, left = self._without_wraps(access.offset, given)
             for atom in left:
                 self._wraps(finding, offset, atom, given, f"the address of {access.op}", access.place)
+        for branch in self._reader.branches:
+            for atom in self._without_wraps(branch.cond, branch.path)[1]:
+                self._wraps(
+                    finding, branch.cond, atom, branch.path, "the condition of a branch", branch.place
+                )
         for loop in self._reader.loops:
             finding.count += 1
             for term in (loop.lower, loop.upper, loop.step):
@@ -361,14 +381,17 @@ class Checker:
                 continue
             placed = [(access, *self._placed(access)) for access in accesses]
             goal, given = cover.goal(tensor, placed, self._reader.assumes)
+            terms = [one for _, offset, mask in placed for one in (offset, mask)]
             what = f"an element of {base} may not be written"
             if goal is None:
-                reason = reason_at(
-                    f"no program was found that writes a given element of {base}", accesses[0].place
-                )
-                finding.goals.append(Goal((), reason))
+                what = f"no program was found that writes a given element of {base}"
+                if advice := self._open(terms, base):
+                    finding.unknown.append(reason_at(f"{what}; {advice}", accesses[0].place))
+                else:
+                    finding.goals.append(Goal((), reason_at(what, accesses[0].place)))
                 continue
-            self._proves(finding, self._small(goal, given), given, what, accesses[0].place, base)
+            small = self._small(goal, given)
+            self._proves(finding, small, given, what, accesses[0].place, base, terms)
         if finding.goals and self._grid_stays and self._is_free:
             text = (
                 f"its launch has the grid ({self._grid_stays}), and nothing says which it is for other sizes"

@@ -62,6 +62,15 @@ class Loop:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Branch:
+    """The condition of an if, or of a while loop."""
+
+    cond: Cond
+    path: tuple
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Assumed:
     """A tl.assume: cond holds wherever path, the conditions under which it is reached, does."""
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from triton_runner._code import walk
 from triton_runner._code.carried import CARRYING, carried_to
 
+_WHOLE = (
+    "cf.br", "tt.call", "tt.return", "tt.make_tensor_descriptor", "ttng.tensormap_create", "tt.advance",
+)  # fmt: skip
+
 
 def ordered(blocks) -> list | None:
     """The blocks so that each comes after those that lead to it; None: some lead back."""
@@ -36,7 +40,7 @@ def relevant(module) -> set:
             first += op.operands[:1]
         elif op.does("divides"):
             first += op.operands[:2]
-        elif op.name in ("cf.br", "tt.call", "tt.return", "tt.make_tensor_descriptor", "tt.advance"):
+        elif op.name in _WHOLE:
             first += op.operands
         if op.name == "cf.cond_br":
             first += op.operands

@@ -50,7 +50,8 @@ class Watching(intercept.Interceptor):
         kept = self._launch = {"named": named, "grid": grid}
 
         def plain_grid(meta):
-            kept["grid"] = grid(meta)
+            tracked = {name: value for name, value in named.items() if isinstance(value, sizes.Size)}
+            kept["grid"] = grid({**meta, **{name: tracked[name] for name in tracked if name in meta}})
             return sizes.plain(kept["grid"])
 
         launch.replace(sizes.plain, {"grid": plain_grid} if callable(grid) else {})
@@ -118,6 +119,7 @@ class Watching(intercept.Interceptor):
                 if one.atom is not None and _is_size(one.atom):
                     rename.setdefault(one.atom, symbol(word, one.atom.lo, one.atom.hi))
         grid = launch["grid"] if isinstance(launch["grid"], (tuple, list)) else (launch["grid"],)
+        named = {**named, **relations.described(subject, named)}
         used = [*grid, *(named.get(name) for name in (*subject.integers, *subject.constants))]
         used = [one.term for one in used if isinstance(one, sizes.Size)]
         own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]

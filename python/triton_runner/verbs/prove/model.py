@@ -15,6 +15,7 @@ from triton_runner.verbs.prove import values
 from triton_runner.verbs.prove.facts import (
     Access,
     Assumed,
+    Branch,
     Division,
     Loop,
     Place,
@@ -52,7 +53,7 @@ class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
     polynomials, by name; unsigned: the arguments whose memory holds integers without a sign; kept: those to
     whose memory the kernel does not write: what is loaded from one place there is one number. read() fills
-    accesses, divisions, loops, whiles, problems and assumes."""
+    accesses, divisions, loops, branches, whiles, problems and assumes."""
 
     def __init__(
         self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=(), kept=()
@@ -63,6 +64,7 @@ class Reader:
         self.accesses: list[Access] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
+        self.branches: list[Branch] = []
         self.whiles: list[Place] = []
         self.problems: list[Problem] = []
         self.assumes: list[Assumed] = []
@@ -79,6 +81,10 @@ class Reader:
         for dimension in range(3):
             self._solver.add(lt(program(dimension), programs(dimension)))
         self._call(self._function, [self._arguments[name] for name in names])
+
+    def numbers(self) -> list:
+        """The terms of the parameters that are integers."""
+        return [value.term for value in self._arguments.values() if value.kind == "int"]
 
     # ---- what is proved on the way
 
@@ -147,6 +153,7 @@ class Reader:
         if last.name == "cf.cond_br":
             cond, count = given[0], len(last.group("true_args"))
             term = cond.term if cond.kind == "bool" else unknown(last.operands[0].type, self._why(last)).term
+            self._branch(last, term)
             yes, no = last.successors
             return [(term, yes, given[1 : 1 + count]), (negated(term), no, given[1 + count :])]
         self._problem(f"{last.name} is not followed", last)
@@ -338,34 +345,35 @@ class Reader:
             base, kind="desc", parts=(tuple(one.term for one in shape), tuple(one.term for one in strides))
         )
 
-    def _box(self, op, kind: str, descriptor: Value) -> None:
-        """An access to a box; elements outside of the descriptor's shape are left out."""
-        indices = [self._env.get(value, OTHER) for value in op.group("indices")]
+    def _box(self, op, kind: str, descriptor: Value, indices, where: Value | None = None) -> None:
+        """An access to a box of a descriptor, at indices, where `where` holds; elements outside of its shape
+        are left out."""
+        indices = [self._env.get(value, OTHER) for value in indices]
         type_ = op.operands[0].type
         shape = tuple(type_.shape or type_.element.shape)
         is_known = descriptor.parts and all(one.kind == "int" for one in indices)
-        if not is_known:
-            pointer = Value(
-                "ptr", None, shape, 64, None, descriptor.note or "a descriptor that the host made"
-            )
-            return self._access(op, kind, pointer, None, shape)
+        if not is_known or not len(shape) == len(indices) == len(descriptor.parts[0]):
+            note = descriptor.note or "its descriptor, or where its box begins"
+            return self._access(op, kind, Value("ptr", None, shape, 64, None, note), where, shape)
         offset, inside = descriptor.term, []
         for i, (index, extent, stride) in enumerate(zip(indices, *descriptor.parts, strict=True)):
             at = index.term + (axis(i) if shape[i] > 1 else 0)
             offset = offset + at * stride
             inside += [ge(at, 0), lt(at, extent)]
+        if where is not None and where.kind == "bool":
+            inside.append(where.term)
         mask = Value("bool", both(*inside), shape, 1)
         return self._access(op, kind, dataclasses.replace(descriptor, kind="ptr", term=offset), mask, shape)
 
     def _tt_descriptor_load(self, op, descriptor, *_):
-        self._box(op, "loads", descriptor)
+        self._box(op, "loads", descriptor, op.group("indices"))
         return self._loaded(op, descriptor, None, None)
 
     def _tt_descriptor_store(self, op, descriptor, *_):
-        self._box(op, "stores", descriptor)
+        self._box(op, "stores", descriptor, op.group("indices"))
 
     def _tt_descriptor_reduce(self, op, descriptor, *_):
-        self._box(op, "atomics", descriptor)
+        self._box(op, "atomics", descriptor, op.group("indices"))
 
     def _llvm_intr_assume(self, op, cond, *_):
         if cond.kind == "bool" and not self._dry:
@@ -390,8 +398,13 @@ class Reader:
 
     # ---- control
 
+    def _branch(self, op, cond: Cond) -> None:
+        if not self._dry:
+            self.branches.append(Branch(cond, tuple(self._path), _place(op)))
+
     def _scf_if(self, op, cond, *_):
         term = cond.term if cond.kind == "bool" else unknown(op.operands[0].type, self._why(op)).term
+        self._branch(op, term)
         chosen = Value("bool", term)
         yes = self._region(op, 0, [term]) if term is not FALSE else None
         no = []
@@ -416,6 +429,8 @@ class Reader:
         for argument in before.args:
             self._env[argument] = unknown(argument.type, note, "carried")
         cond, *passed = self._region(op, 0)
+        if cond.kind == "bool":
+            self._branch(op, cond.term)
         for argument, value in zip(after.args, passed, strict=True):
             self._env[argument] = value
         self._region(op, 1, [cond.term] if cond.kind == "bool" else [])

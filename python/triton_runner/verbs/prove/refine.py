@@ -9,6 +9,7 @@ does not write are the same at both levels where their addresses are.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy
@@ -30,8 +31,9 @@ from triton_runner.verbs.prove.terms import (
     ge,
     negated,
     poly,
+    quotient,
 )
-from triton_runner.verbs.prove.values import Data, unknown
+from triton_runner.verbs.prove.values import OTHER, Data, Value, unknown
 
 PROPERTY = "refines"
 _AHEAD = 8  # iterations that a pipeline is ahead, or has before its loop
@@ -43,6 +45,10 @@ class ReaderOfTtgir(Reader):
     """Reads TTGIR as Reader does TTIR. Shared memory is not followed: an op without a pointer or a descriptor
     accesses no argument."""
 
+    def __init__(self, *words, **how):
+        super().__init__(*words, **how)
+        self._maps: dict = {}  # the descriptors that the kernel writes, by the pointer to where
+
     def _others(self, op, given) -> list:
         if op.regions or op.does("elementwise") or any(_points(value.type) for value in op.operands):
             return super()._others(op, given)
@@ -53,6 +59,45 @@ class ReaderOfTtgir(Reader):
 
     def _ttg_async_copy_global_to_local(self, op, pointer, *_):
         self._access(op, "loads", pointer, self._optional(op, "mask"), tuple(op.operands[0].type.shape))
+        return [unknown(value.type, self._why(op)) for value in op.results]
+
+    # ---- TMA
+
+    def _ttng_tensormap_create(self, op, *_):
+        """Its lists begin with the dimension whose elements are neighbours, and strides are bytes."""
+        (base,) = op.group("global_address")
+        pointer, size = self._env.get(base, OTHER), self._size(base) // 8
+        extents, bytes_, steps = (
+            [self._env.get(value, OTHER) for value in reversed(op.group(name))]
+            for name in ("global_dim", "global_stride", "element_stride")
+        )
+        is_known = pointer.kind == "ptr" and all(one.kind == "int" for one in (*extents, *bytes_, *steps))
+        result = Value("desc", note=self._why(op))
+        if is_known and size and all(one.term.const == 1 for one in steps):
+            strides = [quotient(one.term, size) for one in bytes_]
+            if all(stride * size == one.term for stride, one in zip(strides, bytes_, strict=True)):
+                parts = tuple(one.term for one in extents), (*strides, poly(1))
+                result = dataclasses.replace(pointer, kind="desc", parts=parts)
+        self._maps[op.operands[0]] = result
+
+    def _ttng_reinterpret_tensor_descriptor(self, op, *_):
+        return self._maps.get(op.operands[0], Value("desc", note=self._why(op)))
+
+    def _ttng_tensormap_fenceproxy_acquire(self, op, *_):
+        return None
+
+    def _ttng_async_tma_copy_global_to_local(self, op, descriptor, *_):
+        if op.group("offsets") or op.group("multicast"):
+            return self._others(op, [descriptor])
+        self._box(op, "loads", descriptor, op.group("coord"), self._optional(op, "pred"))
+        return [unknown(value.type, self._why(op)) for value in op.results]
+
+    def _ttng_async_tma_copy_local_to_global(self, op, descriptor, *_):
+        self._box(op, "stores", descriptor, op.group("coord"))
+        return [unknown(value.type, self._why(op)) for value in op.results]
+
+    def _ttng_async_tma_reduce(self, op, descriptor, *_):
+        self._box(op, "atomics", descriptor, op.group("coord"))
         return [unknown(value.type, self._why(op)) for value in op.results]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 from triton_runner.verbs.prove.assumptions import Assumption
 from triton_runner.verbs.prove.subject import Subject
@@ -29,6 +30,7 @@ def relate(
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked;
     dense: the names of tensors that are contiguous whatever their sizes are."""
+    values = {**values, **described(subject, values)}
     free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
     for _ in noted:
         for cond, _ in noted:
@@ -41,15 +43,18 @@ def relate(
         if (own & free and whole & asked) or (whole & free and own & asked):
             free |= own | whole
     same = _Same(shapes, numels, values, free | asked)
-    tensors = {name: tensor for name, tensor in subject.tensors.items() if hasattr(values.get(name), "shape")}
+    tensors = {
+        name: tensor for name, tensor in subject.tensors.items()
+        if hasattr(values.get(name), "shape") and name not in subject.described
+    }  # fmt: skip
     fixed = _fixed(tensors, values, shapes, strides, numels, free)
     change = Substitution(fixed)
     for name, tensor in tensors.items():
         shape, numel, why = same.of(name)
+        stays = any(atom in fixed for atom in atoms_of(*(shape or ())))
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
-        stays = any(term in fixed for one in shapes.get(name, ()) if (term := one.atom) is not None)
-        tensor.is_guessed |= same.is_guess if why else stays
+        tensor.is_guessed |= stays or (same.is_guess and bool(why))
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
     subject.alike += _alike(tensors, values, place)
     for name in dense:
@@ -72,6 +77,16 @@ def relate(
     subject.set_grid(extents, place, words)
     if all(extent.const is not None for extent in extents) and any(extent.const > 1 for extent in extents):
         subject.grid_stays = words
+
+
+def described(subject: Subject, values: dict) -> dict:
+    """The shapes and strides of the descriptors that a launch gets, by the names of its parameters."""
+    found = {}
+    for name in subject.described:
+        for field, attribute in (("shape", "shape"), ("stride", "strides")):
+            numbers = getattr(values.get(name), attribute, None) or ()
+            found |= {f"{name}.{field}.{i}": number for i, number in enumerate(numbers)}
+    return found
 
 
 def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
@@ -119,8 +134,12 @@ def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dic
 
 def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) -> None:
     """Adds what is known of a number of the launch."""
+    if value is None and name not in terms:
+        return
     if name in terms:
         text, term = f"{name} == {_spell(terms[name])}", terms[name]
+        if any(re.match(r"other\d+\.stride\[", repr(atom)) for atom in atoms_of(term)):
+            subject.strange.add(symbol.atom)
     else:
         term = int(value or 0)
         text = f"{name} = {term}: the program makes it of no tensor's size"
@@ -259,6 +278,8 @@ def _memory(subject: Subject, values: dict, place: str) -> None:
     first: dict = {}
     for name, tensor in subject.tensors.items():
         value = values.get(name)
+        if name in subject.described:
+            value = getattr(value, "base", None)
         if value is None:
             continue
         if hasattr(value, "untyped_storage"):

@@ -96,7 +96,7 @@ def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Ans
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
-    checker = Checker(reader, solver, subject.tensors, seconds, subject.grid_stays)
+    checker = Checker(reader, solver, subject.tensors, seconds, subject.grid_stays, subject.strange)
     for name in names:
         say(f"{subject.name}: {name}")
         yield from checker.findings([name])

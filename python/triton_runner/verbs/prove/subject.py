@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._core import ir
@@ -52,6 +53,8 @@ class Subject:
     )  # what is assumed where nothing is proved without it
     ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
+    strange: set = dataclasses.field(default_factory=set)  # the parameters that are strides of other tensors
+    described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
@@ -98,6 +101,9 @@ class Subject:
             if value.kind in ("int", "bool"):
                 term = (change.poly if value.kind == "int" else change.cond)(value.term)
                 self.arguments[name] = dataclasses.replace(value, term=term)
+            elif value.parts:
+                parts = tuple(tuple(map(change.poly, part)) for part in value.parts)
+                self.arguments[name] = dataclasses.replace(value, parts=parts)
 
     def _conds(self) -> list:
         conds = [one.cond for one in self.assumptions]
@@ -220,7 +226,38 @@ def of_text(text: str, name: str, target: str, metadata: dict, constants: dict, 
     for number, argument in enumerate(function.regions[0].blocks[0].args):
         hints = attributes[number] if number < len(attributes) else {}
         _add(subject, argument, hints)
+    for argument in function.regions[0].blocks[0].args:
+        _describe(subject, argument.name.removeprefix("%"), argument.type)
     return subject
+
+
+def _describe(subject: Subject, name: str, type_) -> None:
+    """A descriptor that the host makes: of a whole tensor, whose shape and strides are parameters. A target
+    without TMA gets a pointer, and some of its parameters twice."""
+    fields: dict = {"shape": {}, "stride": {}}
+    twice = []
+    for key, number in subject.integers.items():
+        if match := re.fullmatch(rf"{re.escape(name)}\.(shape|stride)\.(\d+)(_\d+)?", key):
+            first = fields[match[1]].setdefault(int(match[2]), number)
+            twice += [equal(number, first)] * (first is not number)
+    shape, strides = ([own[i] for i in sorted(own)] for own in fields.values())
+    if not shape or len(shape) != len(strides):
+        return
+    if type_.kind == "tensordesc":
+        element = (type_.element if type_.element.kind == "tensor" else type_).element
+        if element.kind not in ("integer", "float"):
+            return
+        subject.tensors[name] = Tensor(name, str(element), max(element.width // 8, 1))
+        bits = 64 - (subject.tensors[name].bytes.bit_length() - 1)
+        parts = tuple(shape), tuple(strides)
+        subject.arguments[name] = Value("desc", poly(0), (), bits, name, parts=parts)
+    subject.tensors[name].set_shape(shape)
+    subject.tensors[name].set_strides(strides)
+    apart = [ge(a, b * extent) for a, b, extent in zip(strides, strides[1:], shape[1:], strict=False)]
+    text = f"{name} describes all of a tensor, with a last stride of 1, whose elements do not overlap"
+    place = "the model of descriptors"
+    subject.assumptions.append(Assumption(text, place, both(equal(strides[-1], 1), *apart, *twice)))
+    subject.described.add(name)
 
 
 def _add(subject: Subject, argument, hints: dict) -> None:
