@@ -75,7 +75,7 @@ def run(
     case = opened(program) if program.endswith(".trcase") else None
     if driver:
         if case:
-            raise click.UsageError("--driver is for programs: a case is run by `triton-runner run CASE`")
+            raise click.UsageError("--driver is for programs: a case runs without it")
         if settings["level"] or settings["device"] not in (None, "auto", "cpu"):
             raise click.UsageError("--driver runs machine code on the CPU: leave --level and --device out")
         from triton_runner._programs import cuda_device
