@@ -356,7 +356,7 @@ def _compare(a, b, tolerance):
             found.append((program[::-1], first[0], number, first[1:]))
             break
     found.sort(key=lambda f: f[:3])
-    if (by_place or b.level == "cubin") and found and a.flow is not None:
+    if (by_place or b.level in ("cubin", "amdgcn")) and found and a.flow is not None:
         changed = b.error is not None or any(difference(x, y) for _, x, y in a.differing(b))
         found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [
