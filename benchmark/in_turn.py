@@ -26,7 +26,7 @@ from suite import results as kept  # noqa: E402
 
 ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast", "ptx-checked", "cubin", "cubin-fast")
 CHECKED = {"mma": "fast", "check": "oob,uninit,race"}
-# Of the table that is kept: the columns of milliseconds, and of quotients.
+# The table that is kept has these columns of milliseconds, and of quotients.
 KEPT = ("torch", "ttir", "ttgir", "ptx-fast", "cubin-fast", "ptx-checked")
 QUOTIENTS = (("ttir", "torch"), ("ttgir", "ttir"), ("ptx-fast", "ttir"), ("cubin-fast", "ptx-fast"),
              ("ptx-checked", "ptx-fast"))  # fmt: skip
@@ -123,7 +123,7 @@ class Worker:
 
 
 def measured(workers: list[Worker], case: str, rounds: int) -> tuple[str, list[list[float]]]:
-    """What the case is called, and each worker's samples, sorted."""
+    """Returns the title of the case, and each worker's samples, sorted."""
     title = ""
     for worker in workers:
         answer = worker.ask(f"case {case}")

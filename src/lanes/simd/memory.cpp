@@ -428,7 +428,7 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       word_bytes);
 }
 #if defined(SIMD_ISA_avx512)
-// What all lanes read, as the sums that the warps of a scan leave.
+// Gives all lanes the same words, as the sums that the warps of a scan leave are read.
 void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32_t words) {
   for (uint32_t k = 0; k < words; ++k) {
     int32_t word;

@@ -133,7 +133,7 @@ class Program {
     if (divisor_ == kNoRegister || below(2)) divisor_ = place(Element::kWord);
     in.b = divisor_;
   }
-  // Of predicates that others use, too: find_uses() does not see these.
+  // Carries are predicates that others use, too: find_uses() does not see these.
   void add_three(Instr& in) {
     const auto shared = [&] { return places_[Element::kPredicate][2 + 4 * below(kPlaces / 4)]; };
     in.run = simd_tables(num::current_isa()).sums->add3;

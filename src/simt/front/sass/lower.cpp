@@ -206,8 +206,11 @@ bool SassLowering::lower(const sass::Instruction& in) {
   numbers_ = nullptr;
   if (heads_.contains(in.address)) pairs_.clear();
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
+  std::vector<Place> places;
+  given = &places;
   begin_guard(in);
   const bool done = kLowerSass[static_cast<size_t>(matched_.row->opcode)](*this);
+  given = nullptr;
   if (!done && sink_.list().size() == faults)
     fail("the engine does not execute '" + std::string(in.spelling) + "' as it is written",
          {"level 'ptx' executes the PTX that this was assembled from"});
@@ -215,6 +218,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   give_sources(first);
   if (writes_uniform() && !by_threads_) run_uniformly(first);
   drop_pairs(in);
+  if (has_known_results() && matched_.row->family != "memory") give_up(places, static_cast<uint32_t>(first));
   plain_.resize(first);
   plain_.resize(code.instrs.size(), is_plain());
   return true;
@@ -288,6 +292,16 @@ bool SassLowering::is_plain() const {
   const sass::Row& row = *matched_.row;
   return has_known_results() && (row.does(kComputes) || row.does(kReads) || row.does(kWrites)) &&
          !row.does(kUpdates) && !writes_uniform();
+}
+
+void SassLowering::give_up(std::span<const Place> places, uint32_t first) {
+  for (; constants_seen_ < code.constants.size(); ++constants_seen_)
+    lasting_.insert(code.constants[constants_seen_].offset);
+  for (const uint32_t at : {active_, exclusive_, aside_[0], aside_[1], unread(4), unread(8)})
+    lasting_.insert(at);
+  for (const Place& place : places)
+    if ((place.bytes == 4 || place.bytes == 8) && !lasting_.contains(place.at))
+      code.uses[place.at] = {first, static_cast<uint32_t>(code.instrs.size())};
 }
 
 uint32_t SassLowering::after_plain(uint32_t at) const {

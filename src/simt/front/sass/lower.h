@@ -177,6 +177,10 @@ class SassLowering : public Emitter {
   std::vector<uint32_t> anywhere_;
   std::vector<bool> plain_;                 // of code.instrs
   uint32_t after_plain(uint32_t at) const;  // the first one after `at` that is not
+  // Says that the places, which this instruction was given for what is between its parts, are used from `first` on and by no other.
+  void give_up(std::span<const Place> places, uint32_t first);
+  std::set<uint32_t> lasting_;  // places that others use too: registers, constants, ...
+  size_t constants_seen_ = 0;
   void drop_pairs(const sass::Instruction& in);
   std::map<std::pair<uint32_t, bool>, uint32_t> pairs_;  // of address_pair
   std::set<uint64_t> heads_;                             // where jumps may go

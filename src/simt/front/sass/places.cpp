@@ -45,7 +45,7 @@ uint32_t SassLowering::reg(uint32_t index, bool uniform) {
   if (index == sass::kZero) return constant(0, 4);
   const int file = static_cast<int>(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister);
   auto [it, is_new] = registers_.try_emplace({file, index}, 0);
-  if (is_new) it->second = temporary(4);
+  if (is_new) lasting_.insert(it->second = temporary(4));
   return it->second;
 }
 
@@ -87,7 +87,7 @@ uint32_t SassLowering::pred(uint32_t index, bool uniform) {
 
 uint32_t SassLowering::barrier(uint32_t index) {
   auto [it, is_new] = registers_.try_emplace({static_cast<int>(sass::OperandKind::kBarrier), index}, 0);
-  if (is_new) it->second = temporary(4);
+  if (is_new) lasting_.insert(it->second = temporary(4));
   return it->second;
 }
 
