@@ -89,7 +89,8 @@ def judged_by_ttsem(python: str, folder: pathlib.Path, count: int) -> tuple[list
             child = subprocess.Popen([*words, "--timeout", "3000"], stdout=said, cwd=folder)
             _, _, used = os.wait4(child.pid, 0)
             said.seek(0)
-            verdicts.append(json.load(said).get("verdict", "none"))
+            row = json.load(said)
+            verdicts.append(row["verdict"] if "verdict" in row else row["scaled"]["verdict"])
         seconds += used.ru_utime + used.ru_stime
     return verdicts, seconds
 

@@ -259,6 +259,9 @@ class Call:
         return []
 
     def _without_kernels(self, rule) -> list[Fault]:
+        if not any(getattr(one, "size", 1) for one in self.own.values()):
+            told = "the task's result has no element, which any answer gives"
+            return [self._fault("not_judged", told, "choose another task")]
         if not any(step[0] == "launch" for step in self.said["steps"]):
             told = "it gives the right result and launches no kernel"
             return [self._fault("no_kernel", told, "compute the result in a Triton kernel")]

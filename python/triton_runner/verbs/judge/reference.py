@@ -40,12 +40,15 @@ class _Operators(TorchDispatchMode):
 
     watches_memory = True
 
-    def __init__(self):
+    def __init__(self, fill: int):
         super().__init__()
         self.seen: list = []
+        self._fill = fill  # what memory without contents holds
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
+        if wire.EMPTY.match(func._schema.name):
+            wire.fill(out, self._fill)
         if (name := func._schema.name.removeprefix("aten::")) not in _MOVES:
             first = out[0] if isinstance(out, (tuple, list)) and out else out
             self.seen.append([name.rstrip("_"), first.numel() if isinstance(first, torch.Tensor) else 1])
@@ -188,8 +191,9 @@ class Reference:
         time = estimates.of_reference(lambda: self._task.call(given, named, False), chip)
         return {"say": "time", "time": as_json(time)}, []
 
-    def expected(self, name: str, seed: int) -> tuple[dict, list]:
-        """Returns what the reference gives: as the task computes it, and in f64."""
+    def expected(self, name: str, seed: int, fill: int = 0xFF) -> tuple[dict, list]:
+        """Returns what the reference gives: as the task computes it, and in f64. fill: a byte of memory
+        that nothing has written."""
         parts: list = []
         text: dict = {"say": "expected", "is_script": self._task.is_script, "seed": seed}
         for exact in (False, True):
@@ -208,7 +212,7 @@ class Reference:
                 launched: list = []
                 with (
                     torch.set_grad_enabled(self._task.is_script),
-                    _Operators() as operators,
+                    _Operators(fill) as operators,
                     observing(lambda call, go, launched=launched: (launched.append(call.kernel), go())),
                 ):
                     result = self._task.call(given, named, exact)

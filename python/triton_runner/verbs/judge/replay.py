@@ -30,7 +30,6 @@ CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
 _MOST_HASHED = 1 << 20  # bytes of an argument with integers
 _MOST_CHECKED = 40  # launches of a kernel that differ; those beyond are run under checks in one order only
 _MOST_LOOKED_AT = 2000
-_EMPTY = re.compile(r"aten::(new_)?empty(_like|_strided|_permuted)?$|aten::resize_?$")
 # Operators whose results have sizes that depend on values.
 _SIZES = re.compile(r"aten::(nonzero|masked_select|_?unique\w*|repeat_interleave|index|argwhere|bincount)$")
 _TF32 = re.compile(r", inputPrecision = tf32\b")
@@ -242,9 +241,9 @@ class Replay:
         words = [self._value(value) for value in words]
         out = function(*words, **named)
         made = out if isinstance(out, (list, tuple)) else [out]
-        if self._way.fill is not None and _EMPTY.match(name):  # torch's memory holds anything
+        if self._way.fill is not None and wire.EMPTY.match(name):  # torch's memory holds anything
             for tensor in made:
-                _filled(tensor, self._way.fill)
+                wire.fill(tensor, self._way.fill)
         tensors = [one for one in made if isinstance(one, torch.Tensor)]
         if self._way.checked:
             self.torch.computed([*_tensors([words, [*named.values()]])], tensors, is_move(name))
@@ -371,11 +370,6 @@ def _tensors(value):
             yield from _tensors(item)
 
 
-def _filled(tensor, fill: int) -> None:
-    storage = tensor.untyped_storage()
-    torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),)).fill_(fill)
-
-
 def _spoil(array: numpy.ndarray, way: int) -> None:
     """Puts something else, of about the same size, where a launch wrote."""
     if array.dtype.kind in "iub":
@@ -500,4 +494,4 @@ class Broker:
 
 
 def _makes_empty(step: list) -> bool:
-    return step[0] == "op" and bool(_EMPTY.match(step[1]))
+    return step[0] == "op" and bool(wire.EMPTY.match(step[1]))

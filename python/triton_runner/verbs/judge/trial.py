@@ -95,6 +95,7 @@ class Trial:
                     generated = self._generated()
                 if not self.faults and again is not None and self._child.status is None:
                     self._repeat(again)
+                self._doubt_the_reference(own)
             except _Stopped as stop:
                 self.faults.append(stop.fault)
             except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -286,6 +287,16 @@ class Trial:
         said, own = self._of_answer()
         self._used += said["seconds"] if isinstance(said.get("seconds"), (int, float)) else 0.0
         return said, own
+
+    def _doubt_the_reference(self, own: evidence.Call) -> None:
+        """Takes back what follows from a result of the reference's that depends on what its memory held."""
+        if not {fault.verdict for fault in self.faults} & {"wrong", "cached"}:
+            return
+        seed = self._seed_of("call own")
+        wanted, parts = self._of_reference({"say": "expected", "name": "own", "seed": seed, "fill": 0x3C})
+        if wanted["say"] == "expected" and not compared.same(compared.arrays(wanted["own"], parts), own.own):
+            told = "the task's own result depends on memory that nothing wrote, or changes from run to run"
+            self.faults = [Fault("not_judged", told, "choose another task")]
 
     def _repeat(self, call: evidence.Call) -> None:
         """Calls the answer twice more with the inputs of a call: it has to do as much again."""

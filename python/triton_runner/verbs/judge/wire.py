@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import select
 import struct
 import time
@@ -20,6 +21,10 @@ _DTYPES = (
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32",
     "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128",
 )  # fmt: skip
+
+
+# Operators that give memory without contents.
+EMPTY = re.compile(r"aten::(new_)?empty(_like|_strided|_permuted)?$|aten::resize_?$")
 
 
 class Gone(Exception):
@@ -112,6 +117,13 @@ def made(text: dict, parts: list):
     empty = torch.empty(0, dtype=dtype_of(text["dtype"]))
     tensor = empty.set_(flat.untyped_storage(), text["offset"], text["shape"], text["strides"])
     return mark(tensor, "cuda" if text.get("device") == "cuda" else "cpu")
+
+
+def fill(tensor, byte: int) -> None:
+    """Puts a byte into all the memory that a tensor lies in."""
+    size = tensor.untyped_storage().nbytes()
+    if size:
+        ctypes.memset(tensor.untyped_storage().data_ptr(), byte, size)
 
 
 def refilled(old, new):
