@@ -140,7 +140,7 @@ def programs():
 
 
 def run(planted, fault, program, target: str, check: str = "") -> tuple[list, KernelTrap | None]:
-    """What a launch leaves in its tensors, and its trap."""
+    """Returns what a launch leaves in its tensors, and its trap."""
     _, kernel, constants, grid, arguments, options = program
     torch.manual_seed(0)
     args, planted.fault = arguments(), fault
