@@ -49,9 +49,10 @@ def relate(
     }  # fmt: skip
     fixed = _fixed(tensors, values, shapes, strides, numels, free)
     change = Substitution(fixed)
+    made_for = {n for n in subject.constants.values() if n > 1}  # sizes that the kernel is compiled for
     for name, tensor in tensors.items():
         shape, numel, why = same.of(name)
-        stays = any(atom in fixed for atom in atoms_of(*(shape or ())))
+        stays = any(fixed[atom].const not in made_for for atom in atoms_of(*(shape or ())) & fixed.keys())
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
         tensor.is_guessed |= stays or (same.is_guess and bool(why))
