@@ -65,6 +65,7 @@ i32 each_first_one_64(u64 a) { return first_one(a); }
 i32 each_first_bit_32(u32 a) { return first_bit(a); }
 i32 each_first_bit_64(u64 a) { return first_bit(a); }
 i32 each_first_change(u32 a) { return first_bit(static_cast<i32>(a) < 0 ? ~a : a); }
+i32 each_first_change_64(u64 a) { return first_bit(static_cast<i64>(a) < 0 ? ~a : a); }
 u32 each_count_bits(u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }
 i32 each_extend_8(i32 a) { return static_cast<int8_t>(a); }
 i32 each_extend_16(i32 a) { return static_cast<i16>(a); }
@@ -250,6 +251,17 @@ half each_maximumminimum_f16(half a, half b, half c) {
 }
 half each_minimum3_f16(half a, half b, half c) { return narrow(minimum(minimum(wide(a), wide(b)), wide(c))); }
 half each_maximum3_f16(half a, half b, half c) { return narrow(maximum(maximum(wide(a), wide(b)), wide(c))); }
+template <class F>
+u32 of_half_pairs(u32 a, u32 b, u32 c, F f) {
+  const auto at = [&](int bit) {
+    return f(half{static_cast<u16>(a >> bit)}, half{static_cast<u16>(b >> bit)},
+             half{static_cast<u16>(c >> bit)})
+        .bits;
+  };
+  return at(0) | u32{at(16)} << 16;
+}
+u32 each_pk_minimum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_minimum3_f16); }
+u32 each_pk_maximum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_maximum3_f16); }
 float each_maxmin_f32(float a, float b, float c) { return smaller(larger(a, b), c); }
 float each_minmax_f32(float a, float b, float c) { return larger(smaller(a, b), c); }
 half each_maxmin_f16(half a, half b, half c) { return narrow(each_maxmin_f32(wide(a), wide(b), wide(c))); }
