@@ -13,6 +13,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from suite import extract  # noqa: E402
+
 FOLDER = HERE.parents[1] / "build" / "corpus"
 
 
@@ -35,7 +38,7 @@ def folder(version: str) -> Path:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=FOLDER) as made:
             with tarfile.open(packed) as files:
-                files.extractall(made, filter="data")
+                extract(files, made)
             sources = {path.relative_to(made): path for path in Path(made).rglob("*.*")}
             for name, source in sources.items():  # one by one: another process may read them now
                 (out / name).parent.mkdir(parents=True, exist_ok=True)

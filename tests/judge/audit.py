@@ -27,7 +27,7 @@ from triton_runner.verbs.judge import processes, run, sandbox, wire
 from triton_runner.verbs.judge.trial import Options
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from suite import results
+from suite import extract, results
 
 _FOLDER, _INDEX, _ANSWERS = "data/TritonBench_G_v1", "data/TritonBench_G_v1.json", "LLM_generated"
 _BLOCK = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
@@ -45,7 +45,7 @@ def unpack(bench: str, model: str, folder: pathlib.Path) -> pathlib.Path:
     words = ["git", "-C", bench, "archive", "HEAD", _FOLDER, _INDEX, chosen[0]]
     archive = subprocess.run(words, capture_output=True).stdout  # what a mirror lacks is another part
     with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-        packed.extractall(folder, filter="data")
+        extract(packed, folder)
     return folder / chosen[0]
 
 
