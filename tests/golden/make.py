@@ -86,15 +86,13 @@ def as_recorded(into: pathlib.Path) -> str:
     )
     if last.returncode or not last.stdout.strip():
         return "git does not know the commit that recorded the digests"
-    from suite import extract  # what is unpacked here has no suite beside it
-
     packed = subprocess.run([*git, "archive", last.stdout.strip(), "."], capture_output=True)
     if packed.returncode:
         return packed.stderr.decode("utf-8", "replace").strip()
     with tempfile.TemporaryDirectory() as folder:
         scripts = pathlib.Path(folder) / "golden"
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-            extract(archive, scripts)
+            archive.extractall(scripts, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         program = f"import sys, pathlib; sys.path.insert(0, {folder!r}); from golden import make; "
         program += f"make.write(pathlib.Path({str(into)!r}))"
         made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
