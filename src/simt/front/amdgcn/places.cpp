@@ -96,8 +96,8 @@ uint64_t AmdLowering::symbol(const Operand& o) {
   return o.text.find("@lo") != std::string_view::npos ? found->second : 0;
 }
 
-// A number as the instruction reads it: of a float's type where it is written as one, or where the slot is of integers the bits
-// of f32 (ISA, "Scalar ALU operands": inline constants 240 to 248).
+// A number as the instruction reads it. One that is written as a float is of the slot's width, also where the slot is of
+// integers: 1.0 for 64 bits is a double (ISA, "Scalar ALU operands": inline constants 240 to 248).
 uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
   if (o.kind == amdgcn::OperandKind::kWord) return constant(symbol(o), 4);
   uint64_t bits = static_cast<uint64_t>(o.integer);
@@ -106,7 +106,7 @@ uint32_t AmdLowering::number(const Operand& o, const Slot& s) {
   if (o.kind == amdgcn::OperandKind::kFloat) {
     if (is_half)
       bits = num::from_double(o.number, num::Type::kF16);
-    else if (s.bits == 64 && s.kind == 'F')
+    else if (s.bits == 64 && s.kind != 'P')
       bits = std::bit_cast<uint64_t>(o.number);
     else
       bits = std::bit_cast<uint32_t>(static_cast<float>(o.number));
