@@ -68,16 +68,16 @@ bool suits(const Slot& s, const Operand& o, uint32_t width) {
 }
 
 // Modifiers that somebody reads, and those of caches, which change no value.
+// clang-format off
 const std::unordered_set<std::string_view> kModifiers = {
-    "addr64",     "bank_mask",  "bitop3",       "blgp",      "bound_ctrl", "byte_sel",
-    "cbsz",       "clamp",      "div",          "dlc",       "dpp8",       "dst_sel",
-    "dst_unused", "glc",        "idxen",        "lds",       "mul",        "neg_hi",
-    "neg_lo",     "nt",         "off",          "offen",     "offset",     "offset0",
-    "offset1",    "op_sel",     "op_sel_hi",    "quad_perm", "row_bcast",  "row_half_mirror",
-    "row_mask",   "row_mirror", "row_newbcast", "row_ror",   "row_share",  "row_shl",
-    "row_shr",    "row_xmask",  "sc0",          "sc1",       "scope",      "slc",
-    "src0_sel",   "src1_sel",   "th",           "wave_rol",  "wave_ror",   "wave_shl",
-    "wave_shr"};
+    "abid", "addr64", "bank_mask", "bitop3", "blgp", "bound_ctrl", "byte_sel", "cbsz",
+    "clamp", "div", "dlc", "dpp8", "dst_sel", "dst_unused", "glc", "idxen",
+    "lds", "mul", "neg_hi", "neg_lo", "nt", "off", "offen", "offset",
+    "offset0", "offset1", "op_sel", "op_sel_hi", "quad_perm", "row_bcast", "row_half_mirror", "row_mask",
+    "row_mirror", "row_newbcast", "row_ror", "row_share", "row_shl", "row_shr", "row_xmask", "sc0",
+    "sc1", "scope", "slc", "src0_sel", "src1_sel", "th", "wave_rol", "wave_ror",
+    "wave_shl", "wave_shr"};
+// clang-format on
 
 }  // namespace
 

@@ -50,6 +50,7 @@ struct Product {
        repeats = false;  // gfx11: lanes 16 to 31 have what lanes 0 to 15 have
   bool is_signed[2] = {true, true};
   uint32_t per_lane = 1;                 // elements of k in a lane
+  uint32_t sharing = 1, shared = 0;      // so many blocks (cbsz) read the A of one of them (abid)
   std::vector<uint32_t> from[2], c, to;  // places of registers; c may be a number
   struct Place {
     uint32_t lane, element;
@@ -445,7 +446,10 @@ bool lower_product(AmdLowering& l, Product p) {
     if (places->size() > kMaxRegisters) return false;
   for (uint32_t block = 0; block < p.blocks; ++block) {
     for (uint32_t k = 0; k < p.k; ++k)
-      for (int side = 0; side < 2; ++side) p.sides[side].push_back(place_of(p, side, k, block));
+      for (int side = 0; side < 2; ++side) {
+        const uint32_t first = block / p.sharing * p.sharing;
+        p.sides[side].push_back(place_of(p, side, k, side || p.sharing == 1 ? block : first + p.shared));
+      }
     for (uint32_t i = 0; i < p.m; ++i) p.results.push_back(result_of(p, i, block));
   }
   if (p.sum != Product::kIntegers)
@@ -490,12 +494,14 @@ bool lower_mfma(AmdLowering& l) {
   const bool scaled = name.starts_with("scale_");
   if (scaled) name.remove_prefix(6);
   if (name.ends_with("_f8f6f4")) return lower_f8f6f4(l, name.substr(4), scaled);
-  for (const std::string_view word : {"cbsz", "abid", "blgp"})
-    if (l.in().number(word) != 0)
-      return l.fail("'" + std::string(word) + "' of a matrix product is not executed");
+  if (l.in().number("blgp") != 0) return l.fail("'blgp' of a matrix product is not executed");
   const std::string_view to = name.substr(0, 3);
   name.remove_prefix(4);
   if (!read_shape(name, &p) || !read_types(l, name, &p)) return false;
+  const auto cbsz = l.in().number("cbsz"), abid = l.in().number("abid");
+  if (cbsz < 0 || cbsz > 4 || (1u << cbsz) > p.blocks || abid < 0 || (abid != 0 && abid >= 1 << cbsz))
+    return l.fail("no blocks of this product share an A as cbsz and abid say");
+  p.sharing = 1u << cbsz, p.shared = static_cast<uint32_t>(abid);
   if (to == "f64") p.d = Type::kF64;
   if (to == "i32") p.sum = Product::kIntegers;
   p.is_xf32 = name == "xf32";
