@@ -39,7 +39,10 @@ CASES = {  # golden cases and Python tests that reach a folder of src, beside un
     "tile/check": ["tests/cases/check", "tests/python/checks"],
     "tile/machine": ["build/golden/op and build/golden/tile-gpu (made by tests/golden)",
                      "tests/cases/tile-gpu", "tests/cases/op", "tests/cases/bad-input", "tests/cases/tile"],
-    "probe/insert": ["tests/cases/insert"], "artifact": ["tests/python/artifact"],
+    "probe/insert": ["tests/cases/insert"],
+    "artifact": ["tests/python/artifact", "tests/python/amdgcn/test_hsaco.py"],
+    "deploy": ["tests/python/artifact/test_deploy.py"],
+    "report": ["tests/python/see/test_source_map.py"],
     "device": ["tests/python/launch/test_amd_launch.py", "tests/python/launch/test_device_fake.py",
                "tests/python/launch/test_gpu_launch.py"],
     "launch": ["tests/python/launch/test_gpu_launch.py", "tests/python/launch/test_amd_launch.py"],
@@ -65,7 +68,6 @@ PAGE = {
     "lanes": "simt.md",
     "machine": "hardware.md",
     "artifact": "devices.md",
-    "deploy": "devices.md",
     "device": "devices.md",
     "amdgcn": "simt-amdgcn.md",
     "sass": "simt-sass.md",
@@ -177,7 +179,9 @@ def headers(path: pathlib.Path) -> list[pathlib.Path]:
     same = [one for one in same if one.parent == path.parent] or [
         one for one in same if one.parent.name == "internal" or names & set(declared(one))
     ]
-    return same[:1] or [one for one in near if names & set(declared(one))]
+    rest = names - {name for one in same[:1] for name in declared(one)}
+    rest = {name for name in rest if not same or name[0].islower()}  # members of a class that others define
+    return same[:1] + [one for one in near if one not in same[:1] and rest & set(declared(one))]
 
 
 def users_of(path: pathlib.Path) -> list[str]:
@@ -185,11 +189,15 @@ def users_of(path: pathlib.Path) -> list[str]:
     then those that name its types. Of one of the files that define a class, those that call its members."""
     near = headers(path)
     own = path in near or any(one.stem == path.stem for one in near)
-    names = {name for header in near for name in declared(header)} if own else {*defined(path)}
+    names = {*defined(path)}
+    if own:
+        near_names = [(header, name) for header in near for name in declared(header)]
+        names = {name for header, name in near_names if header.stem == path.stem or name in names}
     if not near and names:  # a macro declares them
         among = str(path.parent if "front" in path.parts else ROOT / "src" / path.relative_to(ROOT).parts[1])
         return [one for one in grep(rf"\b({'|'.join(names)})\b", among) if ROOT / one != path]
     members = {*re.findall(r"^[\w:<>*& ]*\b[A-Z]\w+::(\w+)\(", outside(path), re.M)}
+    direct = {one for header in near if header.stem == path.stem for one in included_by().get(header, ())}
     found, reached, at = {}, {*near, path, UMBRELLA}, {*near}
     for distance in itertools.count():
         including = {one for header in at for one in included_by().get(header, ())}
@@ -202,7 +210,7 @@ def users_of(path: pathlib.Path) -> list[str]:
             words = {*re.findall(r"\w+", text)}
             is_part = not own and re.search(rf"^[\w:<>*& ]*\b({'|'.join(names)})::\w+\([^;]*\{{", text, re.M)
             used = words & (members if is_part else names)
-            if used or (own and not distance and (one.suffix == ".cpp" or not names)):
+            if used or (one in direct and (one.suffix == ".cpp" or not names)):
                 is_called = any(re.search(rf"\b{name}\(", text) for name in used if name[0].islower())
                 found[str(one.relative_to(ROOT))] = (not is_called, distance, one.suffix == ".h")
 
@@ -333,15 +341,12 @@ def of_module(path: pathlib.Path) -> list[tuple[str, str]]:
     of_folder = told(folder) if folder.is_file() else []
     own = list(dict.fromkeys([*told(path), *own, *sorted(of_folder, key=lambda one: one not in use)]))
     tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
-    if verb:
-        tests.insert(1, ("of the verb: ", [one for one in of_verb(verb, path) if one not in own]))
+    words = set(re.findall("[a-z]+", name))
+    of_the_verb = [one for one in of_verb(verb, path) if one not in own] if verb else []
     if not own:
-        words = set(re.findall("[a-z]+", name))
-        through = [
-            (user, [*itertools.chain(*tests_of(user, known[user]))]) for user in users if user in known
-        ]
-        through.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
-        tests += [(f"through {user}: ", found[:3]) for user, found in through if found][:2]
+        tests += through(users, words, known)[:2]
+    near = of_the_verb and words - {verb} & set(re.findall("[a-z]+", of_the_verb[0]))
+    tests.insert(1 if near or len(tests) < 3 else len(tests), ("of the verb: ", of_the_verb))
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
@@ -373,6 +378,23 @@ def named(name: str) -> str:
     names = [public for public, module in PUBLIC.items() if module == name]
     offered = rf"|\btriton_runner(\.| import .*\b)({'|'.join(names)})\b" if names else ""
     return rf"{dotted}($|[^.\w])|from {dotted} import|from {room} import .*\b{last}\b{offered}"
+
+
+def through(
+    users: list[str], words: set[str], known: dict, deeper: bool = True
+) -> list[tuple[str, list[str]]]:
+    """The tests of a module's users, or else of their users: those first that have most words of its name."""
+    named_users = [user for user in users if user in known]
+    found = [(user, [*itertools.chain(*tests_of(user, known[user]))]) for user in named_users]
+    found = [(user, tests) for user, tests in found if tests]
+    if not found and deeper:
+        above = [
+            other for user in named_users for other, there in known.items()
+            if user in {imported for imported, *_ in layers.Module(there, known).imports}
+        ]  # fmt: skip
+        return through(list(dict.fromkeys(above)), words, known, deeper=False)
+    found.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
+    return [(f"through {user}: ", tests[:3]) for user, tests in found]
 
 
 def within(verb: str, path: pathlib.Path) -> str:

@@ -1,4 +1,4 @@
-// Reads index.json: every field by name, and every error with its path in the file.
+// Reads index.json, which verbs/export/run.py writes: every field by name, and every error with its path in the file.
 #include "index.h"
 
 #include <algorithm>

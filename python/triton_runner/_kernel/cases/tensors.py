@@ -1,5 +1,6 @@
 """Stores the memory of a case. Blocks of bytes are stored as safetensors; constant or too large blocks become
-a generator with the hash of the original bytes."""
+a generator with the hash of the original bytes. repro.py, which runs without the package, reads the same
+blocks and kinds of generators."""
 
 from __future__ import annotations
 

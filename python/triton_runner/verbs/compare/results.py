@@ -1,4 +1,5 @@
-"""Defines the results of compare: a row a cell, and the table of all."""
+"""Defines the results of compare: a row a cell, and the table of all. _programs/ci.py and
+_kernel/page/findings.py read their fields, too."""
 
 from __future__ import annotations
 
