@@ -133,6 +133,7 @@ TRITON_RUNNER_CUDA run this package: whether a program of `triton-runner cuda` h
 TRITON_RUNNER_CUDA_CAPTURE run this package: the folder in which our libcuda.so.1 keeps launches
 TRITON_RUNNER_CUDA_CHECKS run this package: the checks of launches through our libcuda.so.1
 TRITON_RUNNER_CUDA_CHIP run this package: the GPU that our libcuda.so.1 shows
+TRITON_RUNNER_CUDA_DRIVER run this package: whether Triton's own driver launches, on our libcuda.so.1
 TRITON_RUNNER_CUDA_KERNEL run this package: the kernel whose launches our libcuda.so.1 keeps
 TRITON_RUNNER_CUDA_LAUNCHES run this package: our libcuda.so.1 prints each launch
 TRITON_RUNNER_NVDISASM place this package: the nvdisasm by which our libcuda.so.1 reads machine code

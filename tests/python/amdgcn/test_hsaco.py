@@ -138,7 +138,9 @@ def test_kernels_run_from_their_bytes(target):
         x, out = torch.randn(5, 781), torch.zeros(5, 781)
         k.softmax[(5,)](x, out, 781, 1024)
         torch.testing.assert_close(out, torch.softmax(x, 1))
-        a, b, out = torch.randn(64, 96).half(), torch.randn(96, 64).half(), torch.zeros(64, 64)
+        # gfx90a's products take subnormal numbers as zeros.
+        a, b = torch.randn(64, 96).half(), torch.randn(96, 64).half()
+        a, b, out = a.where(a.abs() > 1e-4, 0), b.where(b.abs() > 1e-4, 0), torch.zeros(64, 64)
         k.matmul[(1, 1)](a, b, out, 64, 64, 96, 64, 64, 32)
         torch.testing.assert_close(out, a.float() @ b.float(), atol=1e-4, rtol=1e-4)
         x, out = torch.randn(128), torch.zeros(128)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -99,6 +100,7 @@ def test_lines_in_a_pipe(monkeypatch):
         time.sleep(0.5)
     assert not pipe.getvalue()
     monkeypatch.setattr(sys, "__stderr__", pipe)
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with progress.lines("verb"), progress.telling(bar=True) as told:
         told("too old")
         told("scan: run 7\nand more", 7, 16)
@@ -121,8 +123,9 @@ def test_a_verb_that_counts_nothing():
     code += "from triton_runner._cli import main; main(sys.argv[1:])"
     encoding = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>"
     done = subprocess.run(
-        [sys.executable, "-c", code, "layout", encoding, "--shape", "128"], capture_output=True, text=True
-    )
+        [sys.executable, "-c", code, "layout", encoding, "--shape", "128"], capture_output=True, text=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+    )  # fmt: skip
     assert done.returncode == 0 and done.stderr.startswith("... layout, "), done
 
 

@@ -73,7 +73,7 @@ def test_session(path, tmp_path):
     commands = re.findall(r"^\(tri\) ?(.*)$", expected, re.M)
     output = shown(header, commands, tmp_path)
     output = output.replace(f"{HERE}/", "").replace(f"{HERE.parents[2]}/", "")
-    output = re.sub(r"0x[0-9a-f]{9,}", "0x...", output)
+    output = re.sub(r"0x[0-9a-f]{9,}|(?<=bytes at )0x[0-9a-f]{7,}", "0x...", output)
     output = re.sub(r"\bc\w{50,}\.py", "inductor.py", output)
     if os.environ.get("UPDATE_SESSIONS"):
         path.write_text(f"{header}\n{output}")

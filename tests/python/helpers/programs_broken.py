@@ -212,7 +212,7 @@ def plain(report: str, folder: str, source: list) -> str:
         r" \(\S+ptx>?:\d+:\d+\)|^  note: the instruction is at .*\n", "", report, flags=re.MULTILINE
     )
     report = re.sub(r"at \S*ptx>?:\d+:\d+", "at ptx", report)
-    return re.sub(r"0x[0-9a-f]{9,}", "0x...", report).strip()
+    return re.sub(r"0x[0-9a-f]{9,}|(?<=bytes at )0x[0-9a-f]{7,}", "0x...", report).strip()
 
 
 def answers(name: str, edit: str, old: str, new: str):

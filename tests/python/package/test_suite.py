@@ -68,16 +68,16 @@ def test_a_result_reaches_its_page(folders):
 
 
 def test_pages_are_those_of_the_results():
-    """`python tests/suite/results.py` writes them; each has at most 90 lines, all at most 10,000 words."""
+    """`python tests/suite/results.py` writes them; each has at most 90 lines, all at most 12,000 words."""
     words = 0
     pages = sorted(results.PAGES.glob("*.md"))
-    assert len(pages) == 7
+    assert len(pages) == 8
     for page in pages:
         text = page.read_text()
         assert results.page_text(text) == text, f"{page.name}: run python tests/suite/results.py"
         assert text.count("\n") <= 90, page.name
         words += len(text.split())
-    assert words <= 10_000
+    assert words <= 12_000
 
 
 def test_every_result_has_what_a_page_needs():

@@ -31,6 +31,7 @@ ALLOWED = {
     "python/bindings/sass.cpp": ({"LDG"}, HELP),
     "python/triton_runner/_base/expression.py": ({"LDG"}, HELP),
     "python/triton_runner/verbs/bisect/command.py": ({"HMMA"}, HELP),
+    "python/triton_runner/verbs/bisect/fault.py": ({"LDS"}, "AMD's memory of a workgroup"),
     "python/triton_runner/verbs/compare/command.py": ({"LDL"}, HELP),
     "python/triton_runner/_kernel/cells/measure.py": ({"LDS"}, HELP),
     "python/triton_runner/verbs/debug/session.py": (
