@@ -69,7 +69,7 @@ TEST(amdgcn_arguments) {
   CHECK(k.hidden.size() == 1 && k.hidden[0].kind == "block_count_x" && k.hidden[0].offset == 8);
   CHECK_EQ(k.kernarg_bytes, 24u);
   CHECK_EQ(k.threads, 128u);
-  // A number that is no place of an argument becomes one further away than any, which the launch refuses.
+  // An offset that no argument has becomes a larger one than any, which the launch refuses.
   for (const std::string wrong : {"4294967296", "4294967304", "-8", "q"}) {
     std::string other = metadata;
     const auto read =

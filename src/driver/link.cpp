@@ -84,8 +84,8 @@ std::string_view without_head(std::string_view text) {
   return text.substr(at);
 }
 
-// The head of a function in `text`, which begins before its `.func`: the name and where it is, the results before it, and the
-// first character behind the head, `{` or `;`.
+// The head of a function in `text`, which begins before its `.func`: the name and where it is, the results before it, and where
+// the head ends, with `{` or `;`.
 struct Head {
   std::string name;
   std::string_view results;
@@ -149,7 +149,7 @@ std::string with_one_head(const std::string& text) {
     done = begin + f.body;
     const bool declares = text[done] == ';';
     if (declares && written.contains(f.name))
-      ++done;  // behind the definition it would be a second one
+      ++done;  // after the definition it would be a second one
     else
       out += it->second;
     if (!declares) written.insert(f.name);

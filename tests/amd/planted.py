@@ -4,7 +4,7 @@
                                 [--most 9] [--right 6] [--json FILE] [--write] [--sum FILE ...]
 
 The faults are waits and barriers that are left out, stores to and loads from LDS that moved, lanes that are
-swapped, and EXEC that is wrong. Each is made behind LLVM's code generation, so that every compilation of the
+swapped, and EXEC that is wrong. Each is made after LLVM's code generation, so that every compilation of the
 kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit), then
 lockstep beside TTGIR. A fault that changes nothing of what the launch leaves, and that is no wait or barrier,
 is not counted. --most N: at most so many of a kind in a program. --right N: N rounds of the launches of

@@ -8,6 +8,7 @@ With --interpreter: how many tests that ran both ways each passes.
 import argparse
 import collections
 import pathlib
+import re
 import sys
 
 from report import ABSENT, CATEGORIES, GPU, Results, file_of, function_of, share
@@ -16,6 +17,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from suite import results as kept
 from triton_runner._base import releases
 
+_FOLDERS = re.compile(r"/(?:[^\s/:]+/)+(?=[^\s/:]+\.py\b)")  # before the name of a file of Python
 COLUMNS = ("passed", "failed", "skipped", ABSENT, GPU, "not run")
 
 
@@ -39,8 +41,9 @@ def reasons(results: Results) -> dict:
     failed, skipped = collections.defaultdict(list), collections.Counter()
     for test, record in results.tests.items():
         if record["outcome"] in ("failed", "crashed"):
-            # A reason that is not in the list speaks for itself, addresses and all.
-            failed[record.get("cause") or "not explained: " + record["why"][:200]].append(test)
+            # A reason that is not in the list speaks for itself, addresses and all, but for folders.
+            why = _FOLDERS.sub("", record["why"])[:200]
+            failed[record.get("cause") or f"not explained: {why}"].append(test)
         if record["outcome"] == "skipped":
             skipped[record["why"] or "no reason given"] += 1
     out = {c.reason: named(c.matched) for c in results.categories if c.kind in (ABSENT, GPU) and c.matched}

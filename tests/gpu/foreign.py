@@ -9,7 +9,7 @@ OUT/foreign.jsonl, then a row a compiler is printed; the states are those of mac
 keeps the rows of OUT instead, on any machine.
 
 This script runs in a process for each part of the cases, too: a kernel that faults takes its process's GPU
-away, and a new process goes on behind it.
+away, and a new process goes on after it.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def row_of(path: Path, device: str) -> dict:
 
 
 def work(options) -> int:
-    """Does the cases of a list; ends with 3 behind one that has cost the process its GPU."""
+    """Does the cases of a list; ends with 3 after one that has cost the process its GPU."""
     for path in map(Path, options.list.read_text().split("\n")):
         row = row_of(path, options.device)
         with options.rows.open("a") as file:

@@ -17,7 +17,7 @@ import time
 DELAY = 1.0  # seconds before anything is shown on a terminal
 LINES_DELAY, LINES_EVERY = 3.0, 10.0  # seconds before the first line, and between two
 
-_around: list[_Lines] = []  # the work that is under way, of which inner work tells more
+_under_way: list = []  # who tells of the work, the innermost last, which alone does
 
 
 class _Lines:
@@ -39,6 +39,8 @@ class _Lines:
         delay = LINES_DELAY
         while not self._ended.wait(delay):
             delay = LINES_EVERY
+            if _under_way[-1:] != [self]:
+                continue
             words = ": ".join(filter(None, (self.title, self._text)))
             passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
             with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
@@ -52,16 +54,21 @@ def lines(title: str):
     if sys.stderr is not sys.__stderr__ or "PYTEST_CURRENT_TEST" in os.environ:
         yield _nothing
         return
-    for outer in _around:
-        outer.stop()
-        title = title or outer.title
-    told = _Lines(title)
-    _around.append(told)
+    told = _Lines(title or next((outer.title for outer in _under_way if isinstance(outer, _Lines)), ""))
     try:
-        yield told.told
+        with _telling(told):
+            yield told.told
     finally:
         told.stop()
-        _around.remove(told)
+
+
+@contextlib.contextmanager
+def _telling(who):
+    _under_way.append(who)
+    try:
+        yield
+    finally:
+        _under_way.remove(who)
 
 
 @contextlib.contextmanager
@@ -72,8 +79,6 @@ def telling(title: str = "", bar: bool = False):
         with lines(title) as told:
             yield told
         return
-    for outer in _around:
-        outer.stop()
     began = time.monotonic()
 
     # It is there from the beginning, so that what the work prints stands above it, but empty for a while.
@@ -92,7 +97,7 @@ def telling(title: str = "", bar: bool = False):
         columns = (rich.SpinnerColumn(), description, Elapsed())
     from rich.console import Console
 
-    with Late(*columns, console=Console(stderr=True), transient=True) as shown:
+    with Late(*columns, console=Console(stderr=True), transient=True) as shown, _telling(shown):
         task = shown.add_task(title, total=None)
 
         def told(text: str | None = None, done: int | None = None, total: int | None = None) -> None:

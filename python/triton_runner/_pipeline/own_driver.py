@@ -36,7 +36,7 @@ class _Registered:
 
 
 def _storages(values):
-    """(address, bytes) of the storage behind each tensor among values, of tuples and descriptors too."""
+    """(address, bytes) of the storage of each tensor among values, of tuples and descriptors too."""
     for value in values:
         if isinstance(value, (tuple, list)):
             yield from _storages(value)

@@ -1,4 +1,4 @@
-"""CudaDevice: what programs need to see the libcuda.so.1 of src/driver, and the device that it shows them."""
+"""Gives programs the libcuda.so.1 of src/driver, and says which device it shows them."""
 
 from __future__ import annotations
 

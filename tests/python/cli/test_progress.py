@@ -109,6 +109,14 @@ def test_lines_in_a_pipe(monkeypatch):
             time.sleep(0.1)
         told("too soon again")
     assert re.fullmatch(r"\.\.\. verb: scan: run 7, 7 of 16, \d+ s\n", pipe.getvalue())
+    pipe.truncate(0)
+    with progress.lines("verb"):
+        with progress.telling("runs"):
+            pass
+        until = time.monotonic() + 60
+        while not pipe.getvalue() and time.monotonic() < until:
+            time.sleep(0.1)
+    assert pipe.getvalue().lstrip("\0").startswith("... verb, ")  # what comes after the inner work
     with progress.telling() as told:
         pipe.close()
         time.sleep(0.5)

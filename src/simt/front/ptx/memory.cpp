@@ -42,8 +42,8 @@ Space space_of(const ptx::Variable& v, Space otherwise) {
   }
 }
 
-// Which bytes of a load are used, where the pragma before it says that: LLVM widens loads over the end of an array, which an aligned
-// vector may reach past. PTX ISA 12.
+// Returns a bit for each byte of a load that is used, where the pragma before it says so (PTX ISA 12): LLVM makes loads so wide
+// that they reach past the end of an array.
 uint32_t used_bytes(const ptx::Module& module, const ptx::Instruction& in) {
   constexpr std::string_view kPragma = ".pragma \"used_bytes_mask ";
   std::string_view before = module.text().substr(0, in.offset), line;
