@@ -9,19 +9,11 @@
 #include <cstring>
 #include <random>
 
-#include "calls.h"
+#include "symbols.h"
 #include "test.h"
 
 using namespace triton_runner;
 using namespace triton_runner::driver;
-
-#define FUNCTION(name, suffix, since, needs, params) extern "C" int name##suffix params;
-#define STREAM(name, suffix, since, needs, variant, params) extern "C" int name##suffix params;
-#define MISSING(name) extern "C" int name();
-#include "functions.def"
-#undef FUNCTION
-#undef STREAM
-#undef MISSING
 
 namespace {
 

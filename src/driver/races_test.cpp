@@ -3,21 +3,11 @@
 #include <functional>
 #include <thread>
 
-#include "calls.h"
+#include "symbols.h"
 #include "test.h"
 
 using namespace triton_runner;
 using namespace triton_runner::driver;
-
-#define FUNCTION(name, suffix, since, needs, params) extern "C" int name##suffix params;
-#define STREAM(name, suffix, since, needs, variant, params) \
-  extern "C" int name##suffix params;                       \
-  extern "C" int name##suffix##variant params;
-#define MISSING(name)
-#include "functions.def"
-#undef FUNCTION
-#undef STREAM
-#undef MISSING
 
 namespace {
 
