@@ -57,8 +57,14 @@ class ReadSet {
     Pages pages;
   };
   static void add(Pages& pages, uint64_t address, uint64_t bytes) {
-    for (uint64_t at = address; at < address + bytes; ++at)
-      pages[at / kPage][at % kPage / 64] |= uint64_t{1} << at % 64;
+    for (const uint64_t end = address + bytes; address < end;) {
+      Page& page = pages[address / kPage];
+      const uint64_t stop = std::min(end, (address / kPage + 1) * kPage);
+      for (uint64_t n; address < stop; address += n) {  // the bits of a word
+        n = std::min(stop - address, 64 - address % 64);
+        page[address % kPage / 64] |= (~uint64_t{0} >> (64 - n)) << address % 64;
+      }
+    }
   }
   std::vector<const Site*> in_order() const;
   bool keeps_all_;

@@ -4,8 +4,11 @@
 // first.
 #pragma once
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -22,7 +25,10 @@ struct Cell {
 
   bool operator==(const Cell&) const = default;
   // Nothing needs to be remembered but this write.
-  void settle(uint32_t record) { *this = {record, record}; }
+  void settle(uint32_t record) {
+    writer = changer = record;
+    readers[0] = readers[1] = atomics[0] = atomics[1] = 0;
+  }
   void add_reader(uint32_t record, const auto& unordered) { remember(readers, record, unordered); }
   // Record `mine` accesses it; `changes`: what is written differs from what is there. unordered(record): nothing
   // orders it before `mine`. Gives the record that it races with, or 0.
@@ -68,53 +74,196 @@ struct Cell {
   }
 };
 
-// Cells of 1, 2 or 4 bytes, made when they are first touched: a page has cells of the size of its smallest access. The pages
-// that were opened last have them all, 6 bytes for each byte of memory; the others are packed (history.cpp).
-class History {
+// Packs `count` cells of `words` numbers each, and unpacks them (history.cpp).
+std::vector<uint32_t> pack_cells(std::span<const uint32_t> cells, size_t words);
+void unpack_cells(std::span<const uint32_t> packed, size_t words, std::span<uint32_t> cells);
+
+// The cells of a memory, made when they are first touched: C is a Cell or what has more to remember. A page has cells of one size,
+// that of its smallest access. Where warps go through memory in order, a page is a few rows, each of which stands for many cells:
+//
+//   two warps that stored 4 bytes a thread: cells 0 to 31, writer 7 * 64 up; cells 32 to 63, writer 8 * 64 + 32 up
+//
+// Other pages have all their cells, of which those that were opened last lie open; the others are packed.
+template <class C>
+class Cells {
  public:
-  // f(cell, address of it, bytes of it) for the cells of [address, address + bytes).
-  template <class F>
-  void each(uint64_t address, uint64_t bytes, F f) {
-    while (bytes) {
-      Page& page = page_of(address, bytes);
-      const uint64_t base = address / kPage * kPage, end = std::min(address + bytes, base + kPage);
-      const uint64_t size = uint64_t{1} << page.shift;
-      for (uint64_t at = address / size * size; at < end; at += size)
-        f(page.cells[(at - base) >> page.shift], at, size);
-      bytes -= end - address;
-      address = end;
+  // Cells [begin, end) of a page. The number of the writer is that of `cell`, one more every `writer_step` cells (0: never), and so
+  // is that of the changer.
+  struct Row {
+    uint16_t begin, end;
+    uint16_t writer_step = 0, changer_step = 0;
+    C cell{};
+    C at(uint32_t i) const {
+      C c = cell;
+      if (writer_step) c.writer += (i - begin) / writer_step;
+      if (changer_step) c.changer += (i - begin) / changer_step;
+      return c;
     }
+    bool parts_at(uint32_t i) const {
+      return !(writer_step && (i - begin) % writer_step) && !(changer_step && (i - begin) % changer_step);
+    }
+  };
+
+  // f(cell, address of it, bytes of it) for the cells of [address, address + bytes), which have at most `unit` bytes.
+  template <class F>
+  void each(uint64_t address, uint64_t bytes, F f, uint64_t unit = 4) {
+    over_pages(address, bytes, unit | bytes, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      open(page);
+      each_of(page, base, begin, end, f);
+    });
+  }
+  // The same of bytes that some threads access in order, `unit` each: row(row, its address, its bytes) for each of their rows, and
+  // f() for the cells of one of which row() gives false, having changed nothing, and of those that come after it in the page.
+  template <class R, class F>
+  void rows(uint64_t address, uint64_t bytes, uint64_t unit, R row, F f) {
+    over_pages(address, bytes, unit, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      const auto first = static_cast<uint16_t>((begin - base) >> page.shift),
+                 last = static_cast<uint16_t>((end - base) >> page.shift);
+      if (!page.full && cut(page, first, last)) {
+        size_t k = 0;
+        while (page.rows[k].begin != first) ++k;
+        for (; begin < end; ++k) {
+          Row& r = page.rows[k];
+          const uint64_t n = uint64_t{r.end} - r.begin;
+          if (!row(r, begin, n << page.shift, uint64_t{1} << page.shift)) break;
+          begin += n << page.shift;
+        }
+        if (begin == end) return;
+      }
+      open(page);
+      each_of(page, base, begin, end, f);
+    });
   }
   void clear() { *this = {}; }
 
  private:
   static constexpr uint64_t kPage = 1024;
-  static constexpr size_t kOpenCells = size_t{1} << 19;
+  static constexpr size_t kOpenCells = size_t{1} << 19, kRows = 32, kWords = sizeof(C) / sizeof(uint32_t);
+  static_assert(sizeof(C) % sizeof(uint32_t) == 0);
   struct Page {
-    int shift = 2;
-    std::vector<Cell> cells;       // empty: it is packed
-    std::vector<uint32_t> packed;  // empty too: nothing has touched it
+    int shift = 4;
+    bool full = false;      // it has all its cells, or they are packed
+    std::vector<Row> rows;  // else: those that were touched, in order
+    std::vector<C> cells;
+    std::vector<uint32_t> packed;
   };
-  void pack(Page& page);
-  void unpack(Page& page);
 
-  Page& page_of(uint64_t address, uint64_t bytes) {
-    const uint64_t number = address / kPage, unit = address | bytes;
-    const int shift = unit & 1 ? 0 : unit & 2 ? 1 : 2;
-    if (!last_ || last_number_ != number || shift < last_->shift) open(number, shift);
-    return *last_;
+  template <class F>
+  void over_pages(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
+    while (bytes) {
+      const uint64_t base = address / kPage * kPage, end = std::min(address + bytes, base + kPage);
+      f(page_of(address, unit), base, address, end);
+      bytes -= end - address;
+      address = end;
+    }
   }
-  // The page is the last one, with cells of 1 << shift bytes at most.
-  void open(uint64_t number, int shift);
+  template <class F>
+  void each_of(Page& page, uint64_t base, uint64_t begin, uint64_t end, F& f) {
+    const uint64_t size = uint64_t{1} << page.shift;
+    for (uint64_t at = begin / size * size; at < end; at += size)
+      f(page.cells[(at - base) >> page.shift], at, size);
+  }
+
+  Page& page_of(uint64_t address, uint64_t unit) {
+    const uint64_t number = address / kPage;
+    auto& [known, page] = recent_[number % recent_.size()];
+    if (!page || known != number) known = number, page = &pages_[number];
+    const int shift = std::min(4, std::countr_zero(address | unit));
+    if (shift < page->shift) refine(*page, shift);
+    return *page;
+  }
+  void refine(Page& page, int shift) {
+    const int by = page.shift - shift;
+    page.shift = shift;
+    if (!page.full) {
+      for (Row& r : page.rows)
+        for (uint16_t* n : {&r.begin, &r.end, &r.writer_step, &r.changer_step})
+          *n = static_cast<uint16_t>(*n << by);
+      return;
+    }
+    if (page.cells.empty()) unpack(page, by);
+    std::vector<C> finer(kPage >> shift);
+    for (size_t i = 0; i < finer.size(); ++i) finer[i] = page.cells[i >> by];
+    open_cells_ += finer.size() - page.cells.size();
+    page.cells = std::move(finer);
+  }
+  // Rows begin at `begin` and `end`, and there is no gap between. False: there would be too many, or one cannot be parted.
+  static bool cut(Page& page, uint16_t begin, uint16_t end) {
+    std::vector<Row>& rows = page.rows;
+    if (rows.size() + 2 > kRows) return false;
+    for (const uint16_t at : {begin, end})
+      for (size_t k = 0; k < rows.size(); ++k) {
+        if (rows[k].begin >= at || rows[k].end <= at) continue;
+        if (!rows[k].parts_at(at)) return false;
+        Row rest = rows[k];
+        rest.cell = rows[k].at(at), rest.begin = at;
+        rows[k].end = at;
+        rows.insert(rows.begin() + static_cast<ptrdiff_t>(k) + 1, rest);
+        break;
+      }
+    size_t k = 0;
+    while (k < rows.size() && rows[k].end <= begin) ++k;
+    for (uint16_t at = begin; at < end; at = rows[k++].end) {
+      if (k < rows.size() && rows[k].begin == at) continue;
+      if (rows.size() == kRows) return false;
+      const uint16_t to = k < rows.size() ? std::min(end, rows[k].begin) : end;
+      rows.insert(rows.begin() + static_cast<ptrdiff_t>(k), Row{at, to});
+    }
+    return true;
+  }
+  // The page has its cells, and lies open.
+  void open(Page& page) {
+    if (!page.cells.empty()) return;
+    if (page.full) {
+      unpack(page, 0);
+    } else {
+      page.cells = fresh(kPage >> page.shift);
+      for (const Row& r : page.rows)
+        for (uint32_t i = r.begin; i < r.end; ++i) page.cells[i] = r.at(i);
+      page.rows = {};
+      page.full = true;
+      opened(page);
+    }
+  }
+  void opened(Page& page) {
+    open_.push_back(&page);
+    open_cells_ += page.cells.size();
+    for (; open_cells_ > kOpenCells && open_.front() != &page; open_.pop_front()) pack(*open_.front());
+  }
+  static std::span<uint32_t> words_of(std::vector<C>& cells) {
+    return {reinterpret_cast<uint32_t*>(cells.data()), cells.size() * kWords};
+  }
+  void pack(Page& page) {
+    open_cells_ -= page.cells.size();
+    page.packed = pack_cells(words_of(page.cells), kWords);
+    spare_.push_back(std::move(page.cells));
+    page.cells.clear();
+  }
+  // `by`: how much coarser the cells are that were packed.
+  void unpack(Page& page, int by) {
+    page.cells = fresh(kPage >> (page.shift + by));
+    unpack_cells(page.packed, kWords, words_of(page.cells));
+    page.packed = {};
+    opened(page);
+  }
+  std::vector<C> fresh(size_t count) {
+    std::vector<C> cells;
+    if (!spare_.empty()) {
+      cells = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    cells.assign(count, {});
+    return cells;
+  }
 
   std::unordered_map<uint64_t, Page> pages_;  // by number
-  std::deque<Page*> open_;                    // which have their cells, oldest first
-  size_t open_cells_ = 0;                     // of them
+  std::array<std::pair<uint64_t, Page*>, 16> recent_{};
+  std::deque<Page*> open_;  // which have their cells, oldest first
+  size_t open_cells_ = 0;   // of them
   // Cells of packed pages, for those that are opened next: the heap would get holes, as what is packed is small.
-  std::vector<std::vector<Cell>> spare_;
-  std::vector<uint32_t> packing_, plane_;
-  Page* last_ = nullptr;
-  uint64_t last_number_ = 0;
+  std::vector<std::vector<C>> spare_;
 };
+
+using History = Cells<Cell>;
 
 }  // namespace triton_runner::machine

@@ -93,11 +93,18 @@ LANES_INLINE void make(const CpAsync::Copy& c) {
   if (c.from_bytes) std::memcpy(c.to, c.from, c.from_bytes);
 }
 
-// The checks: the copy is there.
+// The checks: the copies are there.
 void tell(Exec& x, const CpAsync::Batch& batch, const CpAsync::Copy& c) {
   if (!x.worker->checks) return;
   x.worker->checks->copied(x, *batch.in, *x.cta, static_cast<uint32_t>(c.to - x.cta->shared), c.bytes,
                            c.thread, c.reading);
+}
+void tell(Exec& x, const CpAsync::Batch& batch) {
+  if (!x.worker->checks) return;
+  for (uint32_t i = 0; batch.each && i < batch.count; ++i)
+    x.worker->checks->copied(x, *batch.in, *x.cta, batch.to[i], batch.each, batch.first + i,
+                             batch.reading_of(i, *x.cta));
+  for (const CpAsync::Copy& c : batch.copies) tell(x, batch, c);
 }
 
 }  // namespace
@@ -109,7 +116,8 @@ void CpAsync::expand(Exec& threads, Batch& batch) {
     batch.copies.push_back({threads.cta->shared + batch.to[i],
                             batch.zeros ? nullptr : reinterpret_cast<const std::byte*>(batch.from[i]),
                             static_cast<uint16_t>(batch.first + i), static_cast<uint8_t>(batch.each),
-                            static_cast<uint8_t>(batch.zeros ? 0 : batch.each)});
+                            static_cast<uint8_t>(batch.zeros ? 0 : batch.each),
+                            batch.reading_of(i, *threads.cta)});
   batch.each = 0;
 }
 
@@ -179,8 +187,7 @@ void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
     }
     if (batch.each) make_all(batch, threads.cta->shared);
     for (const Copy& c : batch.copies) make(c);
-    if (threads.worker->checks)
-      for (const Copy& c : batch.copies) tell(threads, batch, c);
+    tell(threads, batch);
     recycle(b);
   }
   const bool others = std::any_of(batches_.begin(), batches_.end(), [&](const Batch& b) {
@@ -226,7 +233,8 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
 // The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False:
 // look at each of them.
 bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& part) {
-  if (x.mask || plan.ignore != kNoRegister || x.worker->each_access) return false;
+  Checks* checks = x.worker->checks;
+  if (x.mask || plan.ignore != kNoRegister || x.worker->counting) return false;
   if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;
   const uint32_t n = x.count, bytes = plan.bytes;
   bool zeros = false;
@@ -258,8 +266,14 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
   batch.zeros = zeros;
   batch.to.resize(n);
   batch.from.resize(n);
+  batch.reading.clear();
   for (uint32_t i = 0; i < n; i++) batch.to[i] = to[i] + base;
   for (uint32_t i = 0; i < n; i++) batch.from[i] = from[i] + offset;
+  if (checks && !checks->copies_at_once(x, in, batch.to.data(), zeros ? nullptr : batch.from.data(), bytes,
+                                        batch.reading)) [[unlikely]] {
+    part.take_back();
+    return false;
+  }
   if (!zeros)
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(reinterpret_cast<const void*>(batch.from[i]));
   return true;

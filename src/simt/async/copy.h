@@ -32,13 +32,18 @@ class CpAsync : public CopiedPart<CpAsync> {
     uint32_t each = 0;
     bool zeros = false;
     std::vector<uint64_t> from;
-    std::vector<uint32_t> to;  // offsets in the block's shared memory
+    std::vector<uint32_t> to;       // offsets in the block's shared memory
+    std::vector<uint32_t> reading;  // of each warp, Checks::reading; of a checked launch
+    uint32_t reading_of(uint32_t i, const Cta& cta) const {
+      return reading.empty() ? 0 : reading[i / cta.code->width];
+    }
   };
 
   void begin(Cta& cta) override;
   void list(std::vector<std::pair<std::string, const Instr*>>& out) const override;
   // Gets the threads' copies, all of them with commits[thread] == group.
   Batch& add(uint32_t group);
+  void take_back() { recycle(batches_.size() - 1), --next_; }  // the last one
   void commit(const Lanes& threads);
   // Makes the threads' copies of all but the last `keep` groups that they committed; of all, committed or
   // not, that were issued before batch number `before`.

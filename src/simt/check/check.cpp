@@ -65,6 +65,7 @@ Checks::~Checks() { give_back(); }
 void Checks::begin(const Cluster& cluster) {
   auto& state = states_[&cluster];
   state = std::make_unique<State>();
+  cluster_ = nullptr;
   State& s = *state;
   s.cluster = cluster.number;
   s.first_id = agents_;
@@ -73,15 +74,13 @@ void Checks::begin(const Cluster& cluster) {
   for (uint32_t a = 0; a < s.all_warps + 2; a++) s.agents.push_back({agents_++});
   for (uint32_t a = 0; a < s.all_warps; a++) s.relaxed.push_back({{s.agents[a].id | kOfRelaxed}, {}, 0});
   s.tensor.resize(cluster.ctas.size());
-  for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
-  for (auto& cells : s.cells)  // what the system has in shared memory is not the kernel's to write
-    for (uint32_t i = 0; i < std::min<size_t>(launch_.code->reserved_shared, cells.size()); i++)
-      cells[i].defined = true;
+  s.cells.resize(cluster.ctas.size());
+  for (const auto& cta : cluster.ctas)  // what the system has in shared memory is not the kernel's to write
+    each_cell(s, {cta.get(), 0, std::min(launch_.code->reserved_shared, cta->shared_bytes)},
+              [](Cell& cell, Place) { cell.defined = true; });
   s.named.resize(16 * cluster.ctas.size());
   if (has_narrow_) s.narrow = std::vector<machine::Released>(1 + cluster.ctas.size());
 }
-
-Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }
 
 machine::Agent& Checks::copier(State& s, uint32_t barrier) {
   const auto [it, fresh] = s.copiers.try_emplace(barrier, static_cast<uint32_t>(s.agents.size()));
@@ -93,7 +92,7 @@ uint32_t Checks::record(Records& records, const machine::Agent& agent, Act act, 
                         uint32_t thread, uint64_t serial) {
   const Record& last = records.last();
   if (last.agent != agent.id || last.time != agent.time || last.act != act || last.in != &in ||
-      last.thread / launch_.code->width != thread / launch_.code->width || last.serial != serial)
+      !records.last_is_near(thread) || last.serial != serial)
     return records.add({{agent.id, agent.time, act}, thread, &in, serial});
   return records.number_of(thread);
 }
@@ -131,7 +130,12 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
 
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    bool changes, Place where) {
-  const Record me = s.records.at(mine);
+  const Record& me = s.records[mine];
+  if (me.act == Act::kRead && !cell.copy_in && !cell.atomics[0] && !cell.atomics[1] && cell.changer == 0 &&
+      cell.readers[0] == 0) {
+    cell.readers[0] = mine;  // the first access to it
+    return true;
+  }
   // Reductions of the copy engine may be performed in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // the tensor core performs its operations in order
@@ -141,12 +145,17 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
     return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where.text());
   const bool stores = is_store(in);
   if (changes && stores && s.records[cell.writer].serial == serial_ &&
-      s.records.at(cell.writer).thread != me.thread && s.by_id(me.agent).is_after(s.records[cell.writer]))
+      s.records.at(cell.writer).thread != s.records.at(mine).thread &&
+      s.by_id(me.agent).is_after(s.records[cell.writer]))
     return collision(x, in, lane, s.records.at(cell.writer), where.text());
   const bool stored_too = !me.writes() && (cell.again >> (me.agent - s.first_id) % 64 & 1);
   const auto unordered = [&](uint32_t number) {
+    if (number == 0 || before_ == Before{serial_, me.agent, Records::record_of(number)}) return false;
     const Record& other = s.records[number];
-    if (number == 0 || s.by_id(me.agent).is_after(other)) return false;
+    if (s.by_id(me.agent).is_after(other)) {
+      before_ = {serial_, me.agent, Records::record_of(number)};
+      return false;
+    }
     if (in_turn && other.agent == s.tensor_core().id) return false;
     if (stored_too && number == cell.changer) return false;
     // Writes of one instruction by several warps (stmatrix) are not distinguished, and store the same value.
@@ -166,21 +175,29 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   if (is_store(in)) flush(x);
   if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
-  Cell* cells = s.cells[owner.rank].data() + offset;
   const Kind kind = kind_of(in);
+  const Range range{&owner, offset, bytes};
+  const auto define = [&] { each_cell(s, range, [](Cell& cell, Place) { cell.defined = true; }); };
   if (kind == Kind::kObject) {
-    if (write)
-      for (uint32_t i = 0; i < bytes; i++) cells[i].defined = true;
+    if (write) define();
     return true;
   }
-  const uint32_t thread = x.first + lane, address = owner.shared_base | offset;
+  const uint32_t thread = x.first + lane;
   const machine::Agent& agent = s.agent(*x.cta, thread);
+  machine::Cells<Cell>& cells = s.cells[owner.rank];
   if (uninit_ && reads_memory(in, write)) {
     std::vector<std::byte*> undefined_bytes;
-    for (uint32_t i = 0; i < bytes; i++)
-      if (!cells[i].defined && !cells[i].copy_in) undefined_bytes.push_back(owner.shared + offset + i);
+    cells.each(
+        offset, bytes,
+        [&](const Cell& cell, uint64_t at, uint64_t size) {
+          if (cell.defined || cell.copy_in) return;
+          for (uint64_t i = std::max<uint64_t>(at, offset); i < std::min<uint64_t>(at + size, offset + bytes);
+               ++i)
+            undefined_bytes.push_back(owner.shared + i);
+        },
+        kWidest);
     if (!undefined_bytes.empty()) {
-      const Place first{address + static_cast<uint32_t>(undefined_bytes[0] - owner.shared - offset)};
+      const Place first{owner.shared_base | static_cast<uint32_t>(undefined_bytes[0] - owner.shared)};
       if (!launch_.options->substitution) {
         undefined(x, in, lane, first);
         return false;
@@ -190,37 +207,36 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
         return false;
     }
   }
+  if (write && kind == Kind::kPlain) {
+    put_off(in, &owner, {offset, bytes, bytes, lane}, owner.shared + offset);
+    return true;
+  }
   const uint32_t mine = record(s.records, agent, act_of(kind == Kind::kAtomic, write), in, thread, serial_);
+  bool ok = true;
   if (kind == Kind::kCopy) {
     // The copy is issued: earlier accesses must be complete, and later ones must wait for it.
-    for (uint32_t i = 0; i < bytes; i++) {
-      Cell& cell = cells[i];
-      if (race_) {
+    each_cell(s, range, [&](Cell& cell, Place where) {
+      if (race_ && ok) {
         Cell probe = cell;
-        if (!touch(x, s, in, lane, probe, mine, write, Place{address + i})) return false;
-        if (by_async_proxy(in) && !write && !fenced(x, s, in, lane, cell, agent, write, Place{address + i}))
-          return false;
-        if (!write) cell = probe;
+        ok = touch(x, s, in, lane, probe, mine, write, where) &&
+             (!by_async_proxy(in) || write || fenced(x, s, in, lane, cell, agent, write, where));
+        if (ok && !write) cell = probe;
       }
-      (write ? cell.copy_in : cell.copy_out) = mine;
-    }
-    return true;
+      if (ok) (write ? cell.copy_in : cell.copy_out) = mine;
+    });
+    return ok;
   }
-  if (write && kind == Kind::kPlain) {
-    const std::byte* at = owner.shared + offset;
-    written_.push_back({&in, lane, &owner, offset, bytes, {at, at + bytes}});
-    return true;
-  }
-  if (!race_) {
-    if (write)
-      for (uint32_t i = 0; i < bytes; i++) cells[i].defined = true;
-    return true;
-  }
-  for (uint32_t i = 0; i < bytes; i++) {
-    if (!touch(x, s, in, lane, cells[i], mine, write, Place{address + i})) return false;
-    if (write) cells[i].defined = true;
-  }
-  return true;
+  if (race_)
+    each_cell(s, range,
+              [&](Cell& cell, Place where) { ok = ok && touch(x, s, in, lane, cell, mine, write, where); });
+  if (ok && write) define();
+  return ok;
+}
+
+// A store is examined when it has been made.
+void Checks::put_off(const Operands& in, const Cta* owner, const Run& run, const std::byte* at) {
+  written_.push_back({&in, owner, run, old_.size()});
+  old_.insert(old_.end(), at, at + run.bytes);
 }
 
 // Returns whether the values that two lanes store are f32 numbers that differ by rounding only. Such are the
@@ -241,6 +257,17 @@ static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t 
   return true;
 }
 
+// Returns whether some words of what each thread has stored differ from what was there, and others do not.
+static bool changes_in_part(const std::byte* now, const std::byte* before, uint32_t bytes, uint32_t each,
+                            uint32_t word) {
+  for (uint32_t k = 0; k < bytes; k += each) {
+    const bool first = std::memcmp(now + k, before + k, word) != 0;
+    for (uint32_t i = k + word; i < k + each; i += word)
+      if ((std::memcmp(now + i, before + i, word) != 0) != first) return true;
+  }
+  return false;
+}
+
 // Examines the stores of the last instruction, now that their values are in memory.
 void Checks::flush(Exec& x) {
   if (written_.empty()) return;
@@ -248,28 +275,47 @@ void Checks::flush(Exec& x) {
   written.swap(written_);
   State& s = of(x);
   for (const Written& w : written) {
-    const uint32_t thread = x.first + w.lane;
+    const Run& run = w.run;
+    const std::byte* before = old_.data() + w.before;
     if (!w.owner) {
-      const uint32_t mine = global_record(x, s, Act::kWrite, *w.in, w.lane, 1);
-      if (!touch_global(x, s, *w.in, w.lane, mine, w.address, w.bytes, w.before.data())) return;
+      const uint32_t mine = global_record(x, s, Act::kWrite, *w.in, run.lane, 1);
+      if (!touch_global(x, s, *w.in, mine, run, before)) break;
       continue;
     }
-    Cell* cells = s.cells[w.owner->rank].data() + w.address;
+    const uint32_t thread = x.first + run.lane;
     const uint32_t mine = record(s.records, s.agent(*x.cta, thread), Act::kWrite, *w.in, thread, serial_);
-    const std::byte* now = w.owner->shared + w.address;
-    for (uint32_t i = 0; i < w.bytes; i++) {
-      cells[i].defined = true;
-      if (!race_) continue;
-      const bool same =
-          now[i] == w.before[i] || (s.records[cells[i].writer].serial == serial_ && is_store(*w.in) &&
-                                    differ_by_rounding(now, w.before.data(), w.bytes));
-      const bool changes = !same || cells[i].copy_in || cells[i].copy_out;
-      if (!changes) cells[i].again |= uint64_t{1} << (s.records[mine].agent - s.first_id) % 64;
-      if (!touch(x, s, *w.in, w.lane, cells[i], mine, changes,
-                 Place{w.owner->shared_base | static_cast<uint32_t>(w.address + i)}))
-        return;
-    }
+    const uint32_t warp = (s.records[mine].agent - s.first_id) % 64;
+    const std::byte* now = w.owner->shared + run.address;
+    // A word is changed or it is not: cells are no larger where that is not so of all that a thread stores.
+    const bool in_words = run.each > kWord && changes_in_part(now, before, run.bytes, run.each, kWord);
+    bool ok = true;
+    s.cells[w.owner->rank].each(
+        run.address, run.bytes,
+        [&](Cell& cell, uint64_t at, uint64_t size) {
+          cell.defined = true;
+          if (!race_ || !ok) return;
+          const uint64_t begin = std::max(at, run.address),
+                         end = std::min(at + size, run.address + run.bytes);
+          const uint32_t k = run.lane_of(begin) - run.lane;
+          const auto* was = before + (begin - run.address);
+          const std::byte* differs =
+              std::mismatch(was, was + (end - begin), now + (begin - run.address)).first;
+          const bool same = differs == was + (end - begin) ||
+                            (s.records[cell.writer].serial == serial_ && is_store(*w.in) &&
+                             differ_by_rounding(now + k * run.each, before + k * run.each, run.each));
+          const bool changes = !same || cell.copy_in || cell.copy_out;
+          if (!changes) cell.again |= uint64_t{1} << warp;
+          ok = touch(
+              x, s, *w.in, run.lane + k, cell, mine + k, changes,
+              Place{w.owner->shared_base |
+                    static_cast<uint32_t>(same ? begin : begin + static_cast<uint64_t>(differs - was))});
+        },
+        in_words ? kWord : run.each);
+    if (!ok) break;
   }
+  old_.clear();
+  written.clear();
+  written_.swap(written);  // its memory, for the next instruction
 }
 
 void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
@@ -280,14 +326,12 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
   const machine::Agent& warp = s.agent(*x.cta, thread);
   if (reading) global_records_[reading].time = warp.time;
   const uint32_t mine = record(s.records, warp, Act::kWrite, in, thread, 0);
-  Cell* cells = s.cells[to.rank].data() + offset;
-  for (uint32_t i = 0; i < bytes; i++) {
-    Cell& cell = cells[i];
+  each_cell(s, {&to, offset, bytes}, [&](Cell& cell, Place) {
     if (cell.copy_in && s.records[cell.copy_in].in != &in)
       cell.defined = true;  // a later copy to the same bytes is still in flight
     else
       settle(cell, mine);
-  }
+  });
 }
 
 void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
@@ -301,8 +345,7 @@ void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
     read.agent = engine.id, read.time = engine.time, read.warps = 1;
   }
   const uint32_t mine = record(s.records, engine, Act::kWrite, in, kNoRegister, 0);
-  Cell* cells = s.cells[to.rank].data() + offset;
-  for (uint32_t i = 0; i < bytes; i++) settle(cells[i], mine);
+  each_cell(s, {&to, offset, bytes}, [&](Cell& cell, Place) { settle(cell, mine); });
 }
 
 void Checks::settle(Cell& cell, uint32_t mine) {
@@ -372,7 +415,7 @@ void Checks::give_back() {
 }
 
 void Checks::after(Exec& x, const Instr& in) {
-  give_back();
+  if (!borrowed_.empty()) give_back();
   flush_reads(x, in);
   flush(x);
   if (part_uses(x, in)) return;

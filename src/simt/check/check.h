@@ -7,6 +7,7 @@
 // or product in flight is represented by the bytes that it has yet to write or read. The async proxy
 // may only read data for which a fence has been executed (proxy.cpp).
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@
 
 namespace triton_runner::simt {
 
+struct Access;
+
 class Checks {
  public:
   explicit Checks(const Launch& launch);
@@ -31,7 +34,10 @@ class Checks {
   Checks& operator=(const Checks&) = delete;
 
   bool looks_for_races() const { return race_; }
-  void begin(const Cluster& cluster);  // call it when a cluster starts
+  // Instructions that access no memory may run without a call of before() and after().
+  bool asks_accesses_alone(const Exec& x) const;
+  void ran(uint32_t instructions) { serial_ += instructions; }  // without them
+  void begin(const Cluster& cluster);                           // call it when a cluster starts
   // Call these before and after each instruction, with the active threads. guarded(): before, with those that its guard
   // turns off too; false after a trap.
   bool guarded(Exec& x, const Instr& in);
@@ -41,6 +47,19 @@ class Checks {
   bool shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset, uint32_t bytes,
               bool write);
   bool global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
+  // The same of all threads that are on, each of which accesses `each` bytes at address[lane] + add: an address of global
+  // memory, or an offset in the block's own shared memory. False: they are to be looked at one by one.
+  struct Together {
+    uint32_t each;
+    bool in_a_row = false;          // each thread has the bytes after those of the thread before
+    const Access* store = nullptr;  // none: a load
+  };
+  template <class T>
+  bool at_once(Exec& x, const Operands& in, const T* address, T add, const Together& access);
+  // The same of copies to offsets `to` of the block's own shared memory, from global memory (null: zeros), and reading()
+  // for each warp.
+  bool copies_at_once(Exec& x, const Operands& in, const uint32_t* to, const uint64_t* from, uint32_t each,
+                      std::vector<uint32_t>& reading);
   // The reads of global memory by the copy that was just issued, for those who tell of its end; 0: nothing.
   uint32_t reading() const;
   // An asynchronous copy has written bytes of shared memory. copied(): for `thread` of x's block, whose warp waits
@@ -83,6 +102,7 @@ class Checks {
  private:
   struct Cell;
   struct State;
+  static constexpr uint64_t kWidest = 16, kWord = 4;  // bytes of a cell
   // A byte of shared memory, or a word of tensor memory.
   struct Place {
     uint32_t address;
@@ -167,11 +187,24 @@ class Checks {
   // Traps where `place` lacks something in a thread that is on.
   bool exact_where(Exec& x, const Instr& in, uint32_t place, const char* what);
 
+  // Threads of one warp, one after the other, that access memory in order: `each` bytes each. Several warps may read the
+  // same: a bit each, from that of `lane` on.
+  struct Run {
+    uint64_t address;
+    uint32_t bytes, each, lane, warps = 1;
+    auto operator<=>(const Run&) const = default;
+    uint32_t lane_of(uint64_t at) const { return lane + static_cast<uint32_t>(at - address) / each; }
+  };
   State& of(const Exec& x);
+  bool looks_together(const Exec& x, const Operands& in, Source::Access access) const;
+  // Makes runs_ of the threads that are on. False: two of them write the same bytes, and not the same values.
+  template <class T>
+  bool find_runs(const Exec& x, const T* address, T add, const Together& access);
+  void put_off(const Operands& in, const Cta* owner, const Run& run, const std::byte* at);
   // Adds an access to `records` and returns its number.
   uint32_t record(Records& records, const machine::Agent& agent, machine::Act act, const Operands& in,
                   uint32_t thread, uint64_t serial);
-  // Checks an access to one byte. `changes`: it writes a value that differs from the old one.
+  // Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
   machine::Agent& copier(State& s, uint32_t barrier);
@@ -179,8 +212,8 @@ class Checks {
   static bool reads_memory(const Operands& in, bool write);
   uint32_t global_record(const Exec& x, State& s, machine::Act act, const Operands& in, uint32_t lane,
                          uint32_t warps);
-  bool touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint64_t address,
-                    uint32_t bytes, const std::byte* before);
+  bool touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, const Run& run,
+                    const std::byte* before);
   exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
                          const Record& other, const std::string& what) const;
   // Returns which of the warps of an access are not ordered with an earlier one, a bit each; and of the
@@ -190,7 +223,8 @@ class Checks {
   void doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
              uint64_t at, uint64_t bytes);
   void flush_reads(Exec& x, const Operands& in);
-  Cell* cells_of(State& s, const Range& range);
+  template <class F>  // f(cell, its place) for the cells of a range
+  static void each_cell(State& s, const Range& range, F f);
   static void settle(Cell& cell, uint32_t mine);              // copy `mine` has written the byte
   static void has_read(State& s, Cell& cell, uint32_t mine);  // copy `mine` has read the byte
   // A thread reads bytes that were never written. Traps (false), or substitutes a number for them during the
@@ -212,16 +246,6 @@ class Checks {
   bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
   bool in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write, bool copy_writes,
                  const std::string& what);
-
-  // A store whose value is examined after the instruction.
-  struct Written {
-    const Operands* in;
-    uint32_t lane;
-    const Cta* owner;  // null: global memory
-    uint64_t address;  // or offset
-    uint32_t bytes;
-    std::vector<std::byte> before;
-  };
 
   const Launch& launch_;
   const bool uninit_, race_, nan_, inf_, zero_division_, overflow_;
@@ -261,18 +285,39 @@ class Checks {
   std::vector<Borrowed> borrowed_;
   void give_back();
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
-  std::vector<Written> written_;
-  // The reads of global memory by threads, which are examined after the instruction, too.
-  struct Read {
-    uint64_t address;
-    uint32_t bytes, lane, warps;
-    auto operator<=>(const Read&) const = default;
+  const Cluster* cluster_ = nullptr;  // of state_, that of the last instruction
+  State* state_ = nullptr;
+  std::vector<Run> runs_;  // of the current instruction
+  // Stores, whose values are examined after the instruction.
+  struct Written {
+    const Operands* in;
+    const Cta* owner;  // null: global memory
+    Run run;           // of it, or of offsets
+    size_t before;     // where the bytes that were there are in old_
   };
-  std::vector<Read> reads_;
+  std::vector<Written> written_;
+  std::vector<std::byte> old_;
+  // An access to shared memory that comes before what a warp does in an instruction: the last that was found so.
+  struct Before {
+    uint64_t serial;
+    uint32_t agent, record;
+    bool operator==(const Before&) const = default;
+  };
+  Before before_{};
+  // The reads of global memory by threads, which are examined after the instruction, too.
+  std::vector<Run> reads_;
   uint64_t serial_ = 0;  // counts instructions
   uint32_t agents_ = 0;  // of all clusters
   // The state of global memory.
   Records global_records_;
+  // Whether an access of record `mine` in this instruction is ordered with others: those that it was asked of last.
+  struct Known {
+    uint32_t record = 0;
+    bool is_uncovered = false, is_doubtful = false;
+  };
+  std::array<Known, 16> known_;
+  uint64_t known_serial_ = 0;
+  uint32_t known_of_ = 0;
   uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;

@@ -76,50 +76,91 @@ std::pair<uint32_t, uint32_t> Checks::unordered_warps(State& s, const Record& me
 }
 
 // `before`: the contents before a store; null for a load, or an atomic, which counts as a change.
-bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
-                          uint64_t address, uint32_t bytes, const std::byte* before) {
-  const Record me = global_records_.at(mine);
-  const auto is_doubtful = [&](uint32_t number) {
-    if (number == 0) return false;
-    const Record& other = global_records_[number];
-    const auto [a, b] = unordered_warps(s, me, other);
-    return a != 0 && (a != me.warps || b != other.warps);
+bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, const Run& run,
+                          const std::byte* before) {
+  const Record& me = global_records_[mine];
+  const bool is_read = me.act == Act::kRead || me.act == Act::kAtomicRead, stores = source_of(in).stores;
+  if (known_serial_ != serial_ || known_of_ != Records::record_of(mine))
+    known_ = {}, known_serial_ = serial_, known_of_ = Records::record_of(mine);
+  const auto of_record = [&](uint32_t number) -> const Known& {
+    const uint32_t record = Records::record_of(number);
+    Known& k = known_[record % known_.size()];
+    if (k.record != record) {
+      const auto [a, b] = unordered_warps(s, me, global_records_[number]);
+      k = {record, a != 0, a != 0 && (a != me.warps || b != global_records_[number].warps)};
+    }
+    return k;
   };
-  const auto uncovered = [&](uint32_t number) {
-    return number != 0 && unordered_warps(s, me, global_records_[number]).first != 0;
+  const auto is_doubtful = [&](uint32_t number) { return number != 0 && of_record(number).is_doubtful; };
+  const auto uncovered = [&](uint32_t number) { return number != 0 && of_record(number).is_uncovered; };
+  const auto unordered = [&](uint32_t number) {
+    return number != 0 && of_record(number).is_uncovered && !of_record(number).is_doubtful;
   };
-  const auto unordered = [&](uint32_t number) { return uncovered(number) && !is_doubtful(number); };
+  const auto act_of = [&](uint32_t r) { return global_records_[r].act; };
+  const auto number_at = [&](uint64_t at) { return is_read ? mine : mine + (run.lane_of(at) - run.lane); };
+  const auto differs = [&](uint64_t at, uint64_t bytes) {
+    const auto *now = reinterpret_cast<const std::byte*>(at), *then = before + (at - run.address);
+    if (bytes != sizeof(uint32_t)) return std::memcmp(now, then, bytes) != 0;
+    uint32_t a, b;
+    std::memcpy(&a, now, sizeof a), std::memcpy(&b, then, sizeof b);
+    return a != b;
+  };
   uint32_t race_with = 0, collides_with = 0;
   uint64_t where = 0;
-  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
+  const auto touch_cell = [&](machine::Cell& cell, uint64_t at, uint64_t size) {
     if (race_with || collides_with) return;
-    where = std::max(at, address);
-    const uint64_t end = std::min(at + size, address + bytes), begin = where;
+    where = std::max(at, run.address);
+    const uint64_t end = std::min(at + size, run.address + run.bytes), begin = where;
+    const uint32_t number = number_at(begin);
     bool changes = me.act == Act::kAtomic;
-    if (before) {
-      const auto* now = reinterpret_cast<const std::byte*>(where);
-      const auto* differs = std::mismatch(now, now + (end - where), before + (where - address)).first;
-      changes = differs != now + (end - where);
-      if (changes) where = reinterpret_cast<uint64_t>(differs);
-    }
+    if (before && (changes = differs(begin, end - begin)))
+      while (!differs(where, 1)) ++where;
     const bool now_too = global_records_[cell.writer].serial == serial_;
-    if (changes && source_of(in).stores && now_too && global_records_.at(cell.writer).thread != me.thread) {
+    if (changes && stores && now_too &&
+        global_records_.at(cell.writer).thread != global_records_.at(number).thread) {
       collides_with = cell.writer;
       return;
     }
     if (me.act == Act::kRead)
       for (const uint32_t writer : {cell.changer, cell.atomics[0], cell.atomics[1]})
         if (is_doubtful(writer) && global_records_[writer].writes())
-          doubt(x, s, in, lane, mine, writer, begin, end - begin);
+          doubt(x, s, in, run.lane_of(where), number, writer, begin, end - begin);
     if (me.act == Act::kWrite && changes)
       for (const uint32_t reader : cell.readers)
-        if (is_doubtful(reader)) doubt(x, s, in, lane, mine, reader, begin, end - begin);
-    race_with = cell.touch(
-        mine, me.act, changes, unordered, [&](uint32_t r) { return global_records_[r].act; }, uncovered);
-  });
+        if (is_doubtful(reader)) doubt(x, s, in, run.lane_of(where), number, reader, begin, end - begin);
+    race_with = cell.touch(number, me.act, changes, unordered, act_of, uncovered);
+  };
+  // A row is touched as its first cell, unless its cells have something to be said of one by one.
+  const auto touch_row = [&](machine::History::Row& row, uint64_t at, uint64_t bytes, uint64_t size) {
+    if (race_with || collides_with) return true;
+    machine::Cell cell = row.cell;
+    if ((at - run.address) % run.each || global_records_[cell.writer].serial == serial_) return false;
+    for (const uint32_t r :
+         {cell.changer, cell.atomics[0], cell.atomics[1], cell.readers[0], cell.readers[1]})
+      if (is_doubtful(r)) return false;
+    bool changes = false;
+    if (before) {
+      changes = differs(at, size);
+      for (uint64_t i = size; i < bytes; i += size)
+        if (differs(at + i, size) != changes) return false;
+    }
+    if (cell.touch(number_at(at), me.act, changes, unordered, act_of, uncovered)) return false;
+    row.cell = cell;
+    const auto step = static_cast<uint16_t>(bytes > run.each ? run.each / size : 0);
+    if (!is_read) row.writer_step = step;
+    if (changes) row.changer_step = step;
+    return true;
+  };
+  const bool is_plain = me.act == Act::kRead || me.act == Act::kWrite;
+  if (is_plain && run.bytes > run.each)
+    global_.rows(run.address, run.bytes, std::min(run.each, uint32_t{kWord}), touch_row, touch_cell);
+  else
+    global_.each(run.address, run.bytes, touch_cell);
+  const uint32_t lane = run.lane_of(where), number = number_at(where);
   if (collides_with) return collision(x, in, lane, global_records_.at(collides_with), byte_text(where));
   if (!race_with) return true;
-  x.trap(global_race(x, s, in, lane, me, global_records_.at(race_with), byte_text(where)));
+  x.trap(global_race(x, s, in, lane, global_records_.at(number), global_records_.at(race_with),
+                     byte_text(where)));
   return false;
 }
 
@@ -189,7 +230,7 @@ void Checks::each_released(const Exec& x, State& s, Source::Scope scope, F f) {
   f(s.narrow[1 + x.cta->rank]);
 }
 
-static exec::ReadSet::How how_of(const Source& source, bool write) {
+exec::ReadSet::How how_of(const Source& source, bool write) {
   using How = exec::ReadSet::How;
   if (source.access == Source::Access::kAtomic || source.reduces)
     return write ? How::kAtomic : How::kAtomicRead;
@@ -236,12 +277,11 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   if (write) unwritten_.write(address, bytes);
   if (!race_ || kind == Source::Access::kObject) return true;
   if (write && kind == Source::Access::kPlain) {
-    const auto* at = reinterpret_cast<const std::byte*>(address);
-    written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
+    put_off(in, nullptr, {address, bytes, bytes, lane}, reinterpret_cast<const std::byte*>(address));
     return true;
   }
   if (kind == Source::Access::kPlain) {
-    reads_.push_back({address, bytes, lane, 1});
+    reads_.push_back({address, bytes, bytes, lane});
     return true;
   }
   const bool is_strong = kind == Source::Access::kAtomic;
@@ -254,7 +294,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   const bool atomic = is_strong || source.reduces;
   const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
   const uint32_t mine = global_record(x, s, act, in, lane, 1);
-  if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
+  if (!touch_global(x, s, in, mine, {address, bytes, bytes, lane}, nullptr)) return false;
   if (source.releases) {  // who acquires at this address comes after what this warp did so far
     each_released(x, s, source.scope,
                   [&](machine::Released& released) { released.publish(address, warp, serial_); });
@@ -295,21 +335,30 @@ machine::Agent Checks::State::fenced_of(const machine::Agent& warp) const {
   return all;
 }
 
-// Records the reads of an instruction, each place once.
+// Records the reads of an instruction, each place once: warps that read the same make one access.
 void Checks::flush_reads(Exec& x, const Operands& in) {
   if (reads_.empty()) return;
-  std::vector<Read> reads;
+  std::vector<Run> reads;
   reads.swap(reads_);
   if (launch_.stops(*x.cta->cluster)) return;
   State& s = of(x);
-  const bool rises = std::adjacent_find(reads.begin(), reads.end(), [](const Read& a, const Read& b) {
-                       return a.address >= b.address;
-                     }) == reads.end();
-  if (!rises) {
+  const auto meet = [](const Run& a, const Run& b) { return b.address < a.address + a.bytes; };
+  if (std::adjacent_find(reads.begin(), reads.end(), meet) != reads.end()) {
     std::sort(reads.begin(), reads.end());
+    const auto in_part = [&](const Run& a, const Run& b) {
+      return meet(a, b) && (a.address != b.address || a.bytes != b.bytes);
+    };
+    if (std::adjacent_find(reads.begin(), reads.end(), in_part) != reads.end()) {
+      std::vector<Run> parts;
+      for (const Run& r : reads)
+        for (uint32_t k = 0; k < r.bytes; k += r.each)
+          parts.push_back({r.address + k, r.each, r.each, r.lane_of(r.address + k)});
+      reads = std::move(parts);
+      std::sort(reads.begin(), reads.end());
+    }
     size_t n = 0;
-    for (const Read& r : reads) {
-      Read& last = reads[n ? n - 1 : 0];
+    for (const Run& r : reads) {
+      Run& last = reads[n ? n - 1 : 0];
       if (n && last.address == r.address && last.bytes == r.bytes)
         last.warps |= 1u << ((x.first + r.lane) / x.code().width - (x.first + last.lane) / x.code().width);
       else
@@ -317,9 +366,9 @@ void Checks::flush_reads(Exec& x, const Operands& in) {
     }
     reads.resize(n);
   }
-  for (const Read& r : reads) {
+  for (const Run& r : reads) {
     const uint32_t mine = global_record(x, s, Act::kRead, in, r.lane, r.warps);
-    if (!touch_global(x, s, in, r.lane, mine, r.address, r.bytes, nullptr)) return;
+    if (!touch_global(x, s, in, mine, r, nullptr)) return;
   }
   reads.clear();
   reads_.swap(reads);  // its memory, for the next instruction

@@ -18,13 +18,6 @@ std::string Checks::Place::text() const {
          std::to_string(address / kTensorLanes) + " of tensor memory";
 }
 
-Checks::Cell* Checks::cells_of(State& s, const Range& range) {
-  if (!range.tensor) return s.cells[range.owner->rank].data() + range.at;
-  std::vector<Cell>& cells = s.tensor[range.owner->rank];
-  if (cells.empty()) cells.resize(size_t{kTensorColumns} * kTensorLanes);
-  return cells.data() + range.at;
-}
-
 bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
                     const machine::Agent& agent, bool write, Place where) {
   const Record& other = s.records[cell.changer];
@@ -56,18 +49,15 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   op.record = s.records.add({{agent.id, agent.time, machine::Act::kRead}, thread, &in});
   const uint32_t writes = s.records.add({{agent.id, agent.time, machine::Act::kWrite}, thread, &in});
   s.release(agent, op.known);
-  for (const Range& r : op.ranges) {
-    Cell* cells = cells_of(s, r);
-    const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
-    for (uint32_t i = 0; i < r.count; i++) {
-      const Place where{base | (r.at + i), r.tensor};
-      Cell probe = cells[i];
-      if (!touch(x, s, in, lane, probe, r.write ? writes : op.record, r.write, where)) return false;
-      if (!r.tensor && !r.write && !fenced(x, s, in, lane, cells[i], agent, r.write, where)) return false;
-      (r.write ? cells[i].copy_in : cells[i].copy_out) = op.record;
-    }
-  }
-  return true;
+  bool ok = true;
+  for (const Range& r : op.ranges)
+    each_cell(s, r, [&](Cell& cell, Place where) {
+      Cell probe = cell;
+      ok = ok && touch(x, s, in, lane, probe, r.write ? writes : op.record, r.write, where) &&
+           (r.tensor || r.write || fenced(x, s, in, lane, cell, agent, r.write, where));
+      if (ok) (r.write ? cell.copy_in : cell.copy_out) = op.record;
+    });
+  return ok;
 }
 
 void Checks::undefined(Exec& x, const Operands& in, uint32_t lane, Place where) {
@@ -78,16 +68,14 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
   State& s = of(x);
   for (const Range& r : op.ranges) {
     if (!uninit_ || !(r.tensor ? r.needs : !r.write)) continue;
-    const Cell* cells = cells_of(s, r);
-    const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
-    for (uint32_t i = 0; i < r.count; i++)
-      if (!cells[i].defined) return undefined(x, in, kNoRegister, {base | (r.at + i), r.tensor});
+    std::optional<Place> first;
+    each_cell(s, r, [&](const Cell& cell, Place where) {
+      if (!cell.defined && !first) first = where;
+    });
+    if (first) return undefined(x, in, kNoRegister, *first);
   }
-  for (const Range& r : op.ranges) {
-    if (!uninit_ || !r.write) continue;
-    Cell* cells = cells_of(s, r);
-    for (uint32_t i = 0; i < r.count; i++) cells[i].defined = true;
-  }
+  for (const Range& r : op.ranges)
+    if (uninit_ && r.write) each_cell(s, r, [](Cell& cell, Place) { cell.defined = true; });
   if (op.record == 0) return;
   machine::Agent& agent = waited ? s.by_id(op.agent) : s.tensor_core();
   // Who waits for the tensor core also knows what came before the issue, as the copies of its operands.
@@ -95,9 +83,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
   for (const Range& r : op.ranges) {
     const uint32_t mine = record(s.records, agent, r.write ? machine::Act::kWrite : machine::Act::kRead, in,
                                  s.records.at(op.record).thread, 0);
-    Cell* cells = cells_of(s, r);
-    for (uint32_t i = 0; i < r.count; i++) {
-      Cell& cell = cells[i];
+    each_cell(s, r, [&](Cell& cell, Place) {
       uint32_t& under_way = r.write ? cell.copy_in : cell.copy_out;
       if (under_way == op.record) under_way = 0;
       if (r.write) {
@@ -106,7 +92,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
       } else {
         has_read(s, cell, mine);
       }
-    }
+    });
   }
 }
 
@@ -117,35 +103,33 @@ void Checks::has_read(State& s, Cell& cell, uint32_t mine) {
 
 void Checks::allocated(Exec& x, Cta& cta, uint32_t column, uint32_t columns) {
   if (!uninit_) return;
-  const uint32_t count = columns * kTensorLanes;
-  Cell* cells = cells_of(of(x), {&cta, column * kTensorLanes, count, true, true});
-  for (uint32_t i = 0; i < count; i++) cells[i].defined = false;
+  each_cell(of(x), {&cta, column * kTensorLanes, columns * kTensorLanes, true, true},
+            [](Cell& cell, Place) { cell.defined = false; });
 }
 
 bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range) {
   if (!(race_ || uninit_)) return true;
   State& s = of(x);
   const uint32_t thread = x.first + lane;
-  Cell* cells = cells_of(s, range);
-  if (range.write)
-    for (uint32_t i = 0; i < range.count; i++) cells[i].defined = true;
+  if (range.write) each_cell(s, range, [](Cell& cell, Place) { cell.defined = true; });
   if (!race_) return true;
   const uint32_t mine = record(s.records, s.agent(*x.cta, thread),
                                range.write ? machine::Act::kWrite : machine::Act::kRead, in, thread, serial_);
-  for (uint32_t i = 0; i < range.count; i++)
-    if (!touch(x, s, in, lane, cells[i], mine, range.write, {range.at + i, true})) return false;
-  return true;
+  bool ok = true;
+  each_cell(s, range, [&](Cell& cell, Place where) {
+    ok = ok && touch(x, s, in, lane, cell, mine, range.write, where);
+  });
+  return ok;
 }
 
 uint32_t Checks::read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes) {
   if (!(race_ || uninit_)) return 0;
   State& s = of(x);
   const uint32_t mine = record(s.records, s.reader(), machine::Act::kRead, in, kNoRegister, 0);
-  Cell* cells = s.cells[from.rank].data() + offset;
-  for (uint32_t i = 0; i < bytes; i++) {
-    cells[i].copy_out = 0;
-    has_read(s, cells[i], mine);
-  }
+  each_cell(s, {&from, offset, bytes}, [&](Cell& cell, Place) {
+    cell.copy_out = 0;
+    has_read(s, cell, mine);
+  });
   return s.reader().time++;
 }
 

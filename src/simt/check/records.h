@@ -28,8 +28,9 @@ struct Record : machine::Record {
 // 0 is the time before the launch.
 class Records {
  public:
-  const Record& operator[](uint32_t number) const { return all_[number / kThreads]; }
-  Record& operator[](uint32_t number) { return all_[number / kThreads]; }
+  static uint32_t record_of(uint32_t number) { return number / kThreads; }
+  const Record& operator[](uint32_t number) const { return all_[record_of(number)]; }
+  Record& operator[](uint32_t number) { return all_[record_of(number)]; }
   // The same as of the thread that the number tells.
   Record at(uint32_t number) const {
     Record record = (*this)[number];
@@ -37,6 +38,10 @@ class Records {
     return record;
   }
   const Record& last() const { return all_.back(); }
+  // The last one is of the threads that a number tells from this one, or both are of none.
+  bool last_is_near(uint32_t thread) const {
+    return last().thread == (thread == kNoRegister ? thread : thread - thread % kThreads);
+  }
   // The number of the last one, as of a thread.
   uint32_t number_of(uint32_t thread) const {
     return static_cast<uint32_t>(all_.size() - 1) * kThreads +

@@ -7,15 +7,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/exec/read_set.h>
+#include <triton_runner/machine/history.h>
+
 #include "check/check.h"
 
 namespace triton_runner::simt {
 
-// A byte of shared memory, or a word of tensor memory.
+// A cell is of 1 to 16 bytes of shared memory, or words of tensor memory.
 struct Checks::Cell : machine::Cell {
   uint32_t copy_in = 0, copy_out = 0;  // records of copies and products in flight
   uint64_t again = 0;                  // a bit for each warp that stored the current value
-  bool defined = false;
+  uint64_t defined = false;
 };
 
 // The time of a copy from global memory until somebody has waited for it.
@@ -47,8 +50,8 @@ struct Checks::State {
   std::unordered_map<const Operands*, std::vector<uint32_t>> times;  // that each warp came to an access
   uint32_t warps = 0;                                                // of a block
   uint32_t all_warps = 0;                                            // of all blocks
-  std::vector<std::vector<Cell>> cells;                              // by block
-  std::vector<std::vector<Cell>> tensor;  // tensor memory, by block; empty until it is accessed
+  std::vector<machine::Cells<Cell>> cells;                           // by block
+  std::vector<machine::Cells<Cell>> tensor;                          // tensor memory, by block
   Records records;
   struct Named {
     machine::Clock known;
@@ -108,12 +111,31 @@ struct Checks::State {
   }
 };
 
+inline Checks::State& Checks::of(const Exec& x) {
+  if (x.cta->cluster != cluster_) cluster_ = x.cta->cluster, state_ = states_[cluster_].get();
+  return *state_;
+}
+
+// f(cell, its place) for the cells of a range.
+template <class F>
+void Checks::each_cell(State& s, const Range& range, F f) {
+  const uint32_t base = range.tensor ? 0 : range.owner->shared_base;
+  (range.tensor ? s.tensor : s.cells)[range.owner->rank].each(
+      range.at, range.count,
+      [&](Cell& cell, uint64_t at, uint64_t) {
+        f(cell, Place{base | static_cast<uint32_t>(at), range.tensor});
+      },
+      kWidest);
+}
+
 // The facts that are known of an access; nothing for one of the engine's own.
 inline const Source& source_of(const Operands& in) {
   static constexpr Source kNone;
   const Source* source = instr_of(in).source;
   return source ? *source : kNone;
 }
+
+exec::ReadSet::How how_of(const Source& source, bool write);
 
 // The op and location of an access: "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)".
 std::string place_text(const Code& code, const Operands& in);

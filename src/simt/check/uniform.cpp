@@ -24,6 +24,12 @@ const Part* part_of(const Exec& x, const Instr& in) {
 
 }  // namespace
 
+// The registers of a path whose warps are whole are its own.
+bool Checks::asks_accesses_alone(const Exec& x) const {
+  if (nan_ || inf_ || zero_division_ || overflow_) return false;
+  return !race_ || !x.code().warp_turns || (!x.mask && states_.at(x.cta->cluster)->uniform.empty());
+}
+
 // An instruction writes its registers by several of the engine's, so that their values are read when the next one comes.
 void Checks::uniform_settle(const Exec& x) {
   State& s = of(x);

@@ -62,6 +62,7 @@ void run_path(Exec& x, const Tables& tables, uint64_t turn) {
 
 // With a look at what each instruction does.
 void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t turn) {
+  std::vector<int8_t> on;
   while (x.pc < x.limit && turn-- > 0) {
     const Instr& in = *x.pc++;
     const int8_t* own = x.mask;
@@ -73,12 +74,13 @@ void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t tu
       if (guard == Guard::kSome) x.mask = mask;
     }
     // Handlers may give the mask's threads to other paths: the checks see those that came.
-    std::vector<int8_t> on;
-    if (x.mask) on.assign(x.mask, x.mask + x.count);
+    const bool is_masked = x.mask;
+    if (is_masked) on.assign(x.mask, x.mask + x.count);
     checks.before(x, in);
     in.run(x, in);
-    x.mask = on.empty() ? nullptr : on.data();
+    x.mask = is_masked ? on.data() : nullptr;
     checks.after(x, in);
+    checks.ran(std::exchange(x.beyond, 0));
     x.mask = own;
   }
 }
@@ -275,7 +277,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     x.path = &s;
     x.cta = &cta;
     x.worker = &worker_;
-    x.whole_runs = !checks_ && !launch_.shuffle;
+    x.whole_runs = !launch_.shuffle && (!checks_ || checks_->asks_accesses_alone(x));
     if (checks_) [[unlikely]]
       run_path_checked(x, tables_, *checks_, turn);
     else if (launch_.shuffle) [[unlikely]]

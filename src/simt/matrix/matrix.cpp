@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <triton_runner/lanes/transpose.h>
+#include "check/check.h"
 #include "ops/warp.h"
 #include "state/refuse.h"
 
@@ -61,8 +62,16 @@ template <bool kTrans>
 void run_load(Exec& x, const Operands& in, const Matrices& m) {
   if (!x.converged(instr_of(in))) return;
   const Cta& cta = *x.cta;
-  const bool usual = m.address.bytes == 4 && !x.worker->each_access;
   const uint32_t add = static_cast<uint32_t>(m.address.offset) - cta.shared_base;
+  bool usual = m.address.bytes == 4 && !x.worker->each_access;
+  // Checked together where each thread has the address of a row.
+  if (m.address.bytes == 4 && m.count == 4 && x.worker->checks && !x.worker->counting &&
+      cta.shared_bytes >= 16) {
+    const uint32_t* address = x.reg<uint32_t>(m.address.place);
+    usual = m.tables->highest(address, add, x.mask, x.count) <= cta.shared_bytes - 16 &&
+            m.tables->any_bits(address, add, x.mask, x.count) % 16 == 0 &&
+            x.worker->checks->at_once(x, in, address, add, {16});
+  }
   for (uint32_t w : x.warps()) {
     std::byte* to[4];
     for (uint32_t r = 0; r < m.count; ++r)

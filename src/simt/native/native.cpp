@@ -43,6 +43,7 @@ void run_native(Lanes& lanes, const Operands& in) {
   if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
   n.run(x.regs, x.first, x.first + x.count);
   x.pc += n.count - 1;
+  x.beyond += n.count - 1;
 }
 
 // Moves, and the load after them into the registers that they fill (what a masked load gives instead): where all threads load,
@@ -51,7 +52,8 @@ void run_filled(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const Instr& first = instr_of(in);
   const Native& n = *first.native;
-  if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
+  if (x.mask || !x.whole_runs || x.worker->checks || x.pc + (n.count - 1) > x.limit)
+    return n.first(lanes, in);
   const Instr& load = *(&first + n.count - 1);
   x.pc += n.count - 1;
   int8_t* mask = x.worker->guard_mask.data();

@@ -41,7 +41,8 @@ void branch_to(Exec& x, const Instr* target) {
 // Threads of the path that are not on run what comes before `target`; all go on there. False, and nothing was done: there are
 // none, others are on their way, or somebody looks at each instruction.
 bool run_others(Exec& x, const Instr* target) {
-  if (all_on(x) || !x.whole_runs || target > x.limit || is_parted(*x.cta, *x.path)) return false;
+  if (all_on(x) || !x.whole_runs || x.worker->checks || target > x.limit || is_parted(*x.cta, *x.path))
+    return false;
   alignas(64) std::array<int8_t, kMostThreads> others, guarded;
   const int8_t* own = x.path_mask();
   for (uint32_t i = 0; i < x.count; ++i) others[i] = static_cast<int8_t>((own ? own[i] : -1) & ~x.mask[i]);

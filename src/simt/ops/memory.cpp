@@ -9,6 +9,8 @@
 
 #include <triton_runner/num/by_size.h>
 
+#include "check/check.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -223,11 +225,29 @@ std::pair<uint32_t, uint32_t> ends_of(const Exec& x) {
   return {first, last};
 }
 
+// Has the checks look at what all threads access. False: they are to look at each lane by itself.
+template <bool kWrite, class T>
+bool looked_at(Exec& x, const Operands& in, const Access& a, const T* address, T add, bool in_a_row) {
+  Checks* checks = x.worker->checks;
+  if (!checks) return true;
+  const Access* store = kWrite ? &a : nullptr;
+  if (a.used == ~0u) return checks->at_once(x, in, address, add, {a.bytes(), in_a_row, store});
+  for (uint32_t k = 0; k < a.words; ++k) {
+    const uint64_t word = (uint64_t{1} << a.word_bytes) - 1, used = a.used >> k * a.word_bytes & word;
+    if (used == 0) continue;  // it was not loaded
+    if (used != word) return false;
+    if (!checks->at_once(x, in, address, static_cast<T>(add + k * a.word_bytes),
+                         {a.word_bytes, false, store}))
+      return false;
+  }
+  return true;
+}
+
 // access_global and access_shared are inline in their handler<>: a jump between the two costs a shared access 8 %.
 template <bool kWrite>
 LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   if constexpr (kWrite) x.worker->launch->progress.changed();
-  if (!is_plain(a) || x.worker->each_access) [[unlikely]]
+  if (!is_plain(a) || x.worker->counting) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = x.reg<uint64_t>(in.a);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
@@ -241,6 +261,8 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   const bool inside =
       kWrite ? x.worker->memory.writable(low + add, extent) : x.worker->memory.readable(low + add, extent);
   if (!inside || (bits & (size - 1)) || (add & (size - 1))) return each_lane<kWrite>(x, in, a);
+  if (!looked_at<kWrite>(x, in, a, address, add, in_a_row)) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
   Arrays arrays;
   if constexpr (kWrite) {
     begin_store(x, a, arrays);
@@ -263,13 +285,14 @@ template <bool kWrite>
 LANES_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
   const Cta& cta = *x.cta;
   const uint32_t size = a.bytes();
-  if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->each_access)
-      [[unlikely]]
+  if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.worker->counting) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = x.reg<uint32_t>(in.a);
   const uint32_t add = static_cast<uint32_t>(a.offset) - cta.shared_base;
   if (a.tables->highest(address, add, x.mask, x.count) > cta.shared_bytes - size ||
       (a.tables->any_bits(address, add, x.mask, x.count) & (size - 1))) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
+  if (!looked_at<kWrite>(x, in, a, address, add, false)) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   Arrays arrays;
   if constexpr (kWrite) {

@@ -90,6 +90,15 @@ uint32_t RaceCheck::touch(machine::Cell& cell, const Thread& thread, uint32_t mi
       [&](uint32_t r) { return records_[r].act; });
 }
 
+// The same for all cells of a row; false where it is a race for one of them.
+bool RaceCheck::touch_row_of(machine::History::Row& row, const Thread& thread, uint32_t mine, Act act,
+                             bool changes) const {
+  machine::Cell cell = row.cell;
+  if (touch(cell, thread, mine, act, changes)) return false;
+  row.cell = cell;
+  return true;
+}
+
 bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act,
                        uint64_t address, uint64_t bytes, const std::byte* data, int64_t element,
                        const TileType& type) {
@@ -97,21 +106,30 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
     reads->note(in.op, address, bytes, [&] { return place_text(*in.op, *t.code); });
   uint32_t other = 0;
   uint64_t where = 0;
-  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
+  const auto changes_at = [&](uint64_t at, uint64_t size) {
+    if (act != Act::kWrite) return act != Act::kAtomicRead;
+    return std::memcmp(reinterpret_cast<const void*>(at), data + (at - address), size) != 0;
+  };
+  const auto touch_row = [&](machine::History::Row& row, uint64_t at, uint64_t size, uint64_t cell_size) {
+    const bool changes = changes_at(at, cell_size);
+    for (uint64_t i = cell_size; act == Act::kWrite && i < size; i += cell_size)
+      if (changes_at(at + i, cell_size) != changes) return false;
+    return touch_row_of(row, thread, mine, act, changes);
+  };
+  const auto touch_cell = [&](machine::Cell& cell, uint64_t at, uint64_t size) {
     if (other) return;
-    bool changes = act != Act::kAtomicRead;
-    if (act == Act::kWrite) {
-      const uint64_t begin = std::max(at, address), end = std::min(at + size, address + bytes);
-      changes = std::memcmp(reinterpret_cast<const void*>(begin), data + (begin - address), end - begin) != 0;
-    }
-    other = touch(cell, thread, mine, act, changes);
-    where = at;
-  });
+    where = std::max(at, address);
+    other = touch(cell, thread, mine, act, changes_at(where, std::min(at + size, address + bytes) - where));
+  };
+  if (bytes > static_cast<uint64_t>(type.size))
+    global_.rows(address, bytes, std::min<uint64_t>(type.size, 4), touch_row, touch_cell);
+  else
+    global_.each(address, bytes, touch_cell);
   if (!other) return true;
   const int64_t step = type.size ? type.size : 1;
-  element += static_cast<int64_t>(std::max(where, address) - address) / step;
-  return report(t, in, exec::Race::kGlobal, act, other, global_text(std::max(where, address), step),
-                type.index_of(element), records_[mine].warps);
+  element += static_cast<int64_t>(where - address) / step;
+  return report(t, in, exec::Race::kGlobal, act, other, global_text(where, step), type.index_of(element),
+                records_[mine].warps);
 }
 
 std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
@@ -248,12 +266,30 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread
   const auto* data = store ? t.dense<std::byte>(static_cast<Slot>(a.value)) : nullptr;
   const Act act = store ? Act::kWrite : is_volatile ? Act::kAtomicRead : Act::kRead;
   const WarpRecords records(*this, in, thread, act);
-  return each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    if (!t.worker->memory.readable(address, type.size)) return true;  // the op itself traps
-    const uint32_t mine = records.of(i);
-    return !mine || global(t, in, thread, mine, act, address, type.size,
-                           data ? data + i * type.size : nullptr, i, type);
+  // Elements that follow each other in memory and are the same warps' make one access.
+  struct Run {
+    uint64_t address, bytes;
+    int64_t element;
+    uint32_t record;
+  };
+  Run run{};
+  const auto end_run = [&] {
+    return !run.record || global(t, in, thread, run.record, act, run.address, run.bytes,
+                                 data ? data + run.element * type.size : nullptr, run.element, type);
+  };
+  const bool ok = each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    const uint32_t mine =
+        t.worker->memory.readable(address, type.size) ? records.of(i) : 0;  // 0: the op itself traps
+    if (mine == run.record && address == run.address + run.bytes &&
+        i == run.element + static_cast<int64_t>(run.bytes / type.size)) {
+      run.bytes += type.size;
+      return true;
+    }
+    if (!end_run()) return false;
+    run = {address, type.size, i, mine};
+    return true;
   });
+  return ok && end_run();
 }
 
 // After it ran: what it found tells whether a compare-and-swap wrote anything.

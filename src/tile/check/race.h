@@ -75,6 +75,8 @@ class RaceCheck {
 
   // machine::Cell::touch by the thread.
   uint32_t touch(machine::Cell& cell, const Thread& thread, uint32_t mine, Act act, bool changes) const;
+  bool touch_row_of(machine::History::Row& row, const Thread& thread, uint32_t mine, Act act,
+                    bool changes) const;
   bool is_ordered(const Thread& thread, WarpMask warps, const Record& before) const;
   bool access(Task& t, const Instr& in, const Access& a, Thread& thread);
   bool twice(Task& t, const Instr& in, const Access& a);

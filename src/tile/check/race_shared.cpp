@@ -80,14 +80,19 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
   for (uint64_t at = d.base; at < arena && !other && !unfenced;) {
     uint64_t end = at;
     while (end < arena && marks[end] != std::byte{0}) ++end;
-    if (end > at)
-      race.shared.each(at, end - at, [&](machine::Cell& cell, uint64_t address, uint64_t) {
-        if (other || unfenced) return;
-        other = touch(cell, thread, mine, act, true);
-        if (by_proxy && !other && !fenced(cell.changer, thread) && !fenced_later(cell.changer, t))
-          unfenced = cell.changer;
-        where = address;
-      });
+    const auto is_unfenced = [&](const machine::Cell& cell) {
+      return by_proxy && !fenced(cell.changer, thread) && !fenced_later(cell.changer, t);
+    };
+    const auto touch_row = [&](machine::History::Row& row, uint64_t, uint64_t, uint64_t) {
+      return !is_unfenced(row.cell) && touch_row_of(row, thread, mine, act, true);
+    };
+    const auto touch_cell = [&](machine::Cell& cell, uint64_t address, uint64_t) {
+      if (other || unfenced) return;
+      other = touch(cell, thread, mine, act, true);
+      if (!other && is_unfenced(cell)) unfenced = cell.changer;
+      where = address;
+    };
+    if (end > at) race.shared.rows(at, end - at, (end - at) | 16, touch_row, touch_cell);
     at = end;
     while (at < arena && marks[at] == std::byte{0}) ++at;
   }

@@ -1,0 +1,191 @@
+// Checks what the threads of a path access in one instruction together: a warp's threads that go through memory in order make
+// one run, whose cells are touched as one (machine::Cells::rows).
+//
+//   ld.global.v4.b32 of 64 threads, 16 bytes each: two runs of 512 bytes, two records
+//
+// Checks::global and shared look at each thread by itself, where something has to be said of it: undefined bytes, threads that
+// write the same bytes with other values, experiments. Both say the same (together_test.cpp).
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "check/state.h"
+#include "state/operand_data.h"
+
+namespace triton_runner::simt {
+
+using machine::Act;
+using Kind = Source::Access;
+
+template <class T>
+bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& access) {
+  runs_.clear();
+  const uint32_t width = x.code().width, each = access.each;
+  if (access.in_a_row) {
+    for (uint32_t w = 0; w < x.count; w += width)
+      for (uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width)); on;) {
+        const auto first = static_cast<uint32_t>(std::countr_zero(on)),
+                   n = static_cast<uint32_t>(std::countr_one(on >> first));
+        runs_.push_back({static_cast<T>(address[w + first] + add), n * each, each, w + first});
+        on &= first + n < 64 ? ~uint64_t{0} << (first + n) : 0;
+      }
+    return true;
+  }
+  const auto has_value_of = [&](uint32_t i, uint32_t other) {
+    const Access& a = *access.store;
+    const uint64_t size = a.reg_bytes;
+    for (uint32_t k = 0; k < a.words; ++k)
+      if (const std::byte* reg = x.regs + a.regs[k] + size * x.first;
+          a.regs[k] != kNoRegister && std::memcmp(reg + size * i, reg + size * other, size) != 0)
+        return false;
+    return true;
+  };
+  bool rises = true;
+  size_t of_warp = 0;  // its first run
+  uint32_t warp = 0;
+  for (uint32_t i : x.lanes()) {
+    const uint64_t at = static_cast<T>(address[i] + add);
+    if (i >= warp + width) warp = i - i % width, of_warp = runs_.size();
+    if (of_warp < runs_.size()) {
+      Run& run = runs_.back();
+      const uint64_t end = run.address + run.bytes;
+      if (at == end && run.lane_of(at) == i) {
+        run.bytes += each;
+        continue;
+      }
+      if (at == run.address && run.bytes == each && (!access.store || has_value_of(i, run.lane)))
+        continue;  // the warp does it once
+      // Its threads read what some before them read.
+      if (!access.store && runs_.size() - 1 > of_warp && run.address == runs_[of_warp].address &&
+          run.bytes == runs_[of_warp].bytes)
+        runs_.pop_back();
+    }
+    rises = rises && (runs_.empty() || at >= runs_.back().address + runs_.back().bytes);
+    runs_.push_back({at, each, each, i});
+  }
+  if (!access.store || rises) return true;
+  std::vector<std::pair<uint64_t, uint64_t>> ends;
+  for (const Run& run : runs_) ends.emplace_back(run.address, run.address + run.bytes);
+  std::sort(ends.begin(), ends.end());
+  return std::adjacent_find(ends.begin(), ends.end(),
+                            [](const auto& a, const auto& b) { return a.second > b.first; }) == ends.end();
+}
+
+bool Checks::looks_together(const Exec& x, const Operands& in, Kind access) const {
+  return x.path && !overflow_ && !x.worker->launch->other_order && !launch_.options->substitution &&
+         source_of(in).access == access && !launch_.stops(*x.cta->cluster);
+}
+
+template <class T>
+bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const Together& access) {
+  const uint32_t each = access.each;
+  const bool write = access.store;
+  constexpr bool kGlobal = sizeof(T) == sizeof(uint64_t);
+  const Source& source = source_of(in);
+  if (!looks_together(x, in, Kind::kPlain)) return false;
+  if (!race_ && !uninit_ && !(kGlobal && unwritten_.any())) return true;
+  if (!find_runs(x, address, add, access)) return false;
+  State& s = of(x);
+  const Cta& cta = *x.cta;
+  machine::Cells<Cell>& cells = s.cells[cta.rank];
+  if (uninit_ && !write)
+    for (const Run& run : runs_) {
+      bool defined = true;
+      if constexpr (kGlobal)
+        defined = !unwritten_.any() || !unwritten_.first(run.address, run.bytes);
+      else
+        cells.each(
+            run.address, run.bytes,
+            [&](const Cell& cell, uint64_t, uint64_t) {
+              defined = defined && (cell.defined || cell.copy_in);
+            },
+            each);
+      if (!defined) return false;
+    }
+  if constexpr (kGlobal) {
+    exec::ReadSet* reads = launch_.options->reads;
+    if (reads && (!write || reads->keeps_all()))
+      for (const Run& run : runs_)
+        reads->note(
+            &in, run.address, run.bytes, [&] { return place_text(*launch_.code, in); },
+            how_of(source, write));
+    if (write && unwritten_.any())
+      for (const Run& run : runs_) unwritten_.write(run.address, run.bytes);
+    if (!race_) return true;
+    if (!write) {
+      reads_.insert(reads_.end(), runs_.begin(), runs_.end());
+      return true;
+    }
+    for (const Run& run : runs_) put_off(in, nullptr, run, reinterpret_cast<const std::byte*>(run.address));
+    return true;
+  } else {
+    if (write) {
+      for (const Run& run : runs_) put_off(in, &cta, run, cta.shared + run.address);
+      return true;
+    }
+    bool ok = true;
+    uint32_t warp = kNoRegister;
+    for (const Run& run : runs_) {
+      if (!race_ || !ok) break;
+      const uint32_t thread = x.first + run.lane;
+      if (warp != thread / cta.code->width)
+        warp = thread / cta.code->width,
+        record(s.records, s.agent(cta, thread), Act::kRead, in, thread, serial_);
+      const uint32_t mine = s.records.number_of(thread);
+      cells.each(
+          run.address, run.bytes,
+          [&](Cell& cell, uint64_t at, uint64_t) {
+            const uint64_t begin = std::max(at, run.address);
+            const uint32_t lane = run.lane_of(begin);
+            ok = ok && touch(x, s, in, lane, cell, mine + (lane - run.lane), false,
+                             Place{cta.shared_base | static_cast<uint32_t>(begin)});
+          },
+          each);
+    }
+    return ok;
+  }
+}
+
+bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, const uint64_t* from,
+                            uint32_t each, std::vector<uint32_t>& reading) {
+  if (!looks_together(x, in, Kind::kCopy)) return false;
+  if (!race_ && !uninit_) return true;
+  State& s = of(x);
+  const Cta& cta = *x.cta;
+  if (from) {
+    find_runs(x, from, uint64_t{0}, {each});
+    if (uninit_ && unwritten_.any())
+      for (const Run& run : runs_)
+        if (unwritten_.first(run.address, run.bytes)) return false;
+  }
+  bool ok = true;
+  uint32_t mine = 0;
+  for (uint32_t i = 0; i < x.count && ok; ++i) {
+    const uint32_t thread = x.first + i, in_warp = i % cta.code->width;
+    if (in_warp == 0) mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
+    each_cell(s, {&cta, to[i], each}, [&](Cell& cell, Place where) {
+      Cell probe = cell;
+      if (race_) ok = ok && touch(x, s, in, i, probe, mine + in_warp, true, where);
+      if (ok) cell.copy_in = mine + in_warp;
+    });
+  }
+  if (!from || !ok) return ok;
+  reading.resize(x.count / cta.code->width);
+  for (const Run& run : runs_) {
+    if (exec::ReadSet* reads = launch_.options->reads)
+      reads->note(
+          &in, run.address, run.bytes, [&] { return place_text(*launch_.code, in); },
+          exec::ReadSet::How::kRead);
+    if (!race_) continue;
+    const uint32_t read = global_record(x, s, Act::kRead, in, run.lane, 1);
+    if (!touch_global(x, s, in, read, run, nullptr)) return false;
+    global_records_[read].time = kUnderWay;
+    reading[run.lane / cta.code->width] = read;
+  }
+  return true;
+}
+
+template bool Checks::at_once(Exec&, const Operands&, const uint32_t*, uint32_t, const Together&);
+template bool Checks::at_once(Exec&, const Operands&, const uint64_t*, uint64_t, const Together&);
+
+}  // namespace triton_runner::simt

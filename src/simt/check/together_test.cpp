@@ -1,0 +1,115 @@
+// Tests that the race check says the same of a warp's accesses whether it looks at them together or at each thread by
+// itself: random programs of two warps run both ways. (A launch with a Substitution looks at each thread by itself.)
+#include <triton_runner/simt/simt.h>
+
+#include <random>
+
+#include <triton_runner/exec/substitution.h>
+
+#include "test.h"
+
+using namespace triton_runner;
+
+namespace {
+
+// Loads, stores and barriers of 64 threads in %r1, whose addresses are functions of the thread and may meet.
+class Program {
+ public:
+  explicit Program(uint32_t seed) : random_(seed) {
+    for (uint32_t i = below(4) + 4; i-- > 0;) below(4) == 0 ? add("  bar.sync 0;\n") : access();
+  }
+  std::string text() const {
+    return ".version 8.7\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 room[4096];\n"
+           ".visible .entry k(.param .u64 k_0)\n.reqntid 64\n{\n  .reg .pred %p<3>;\n  .reg .b32 %r<20>;\n"
+           "  .reg .b64 %rd<8>;\n  ld.param.u64 %rd1, [k_0];\n  mov.u32 %r1, %tid.x;\n  mov.u32 %r2, "
+           "%ctaid.x;\n"
+           "  mov.b32 %r3, room;\n  mov.b32 %r10, 7;\n  mov.b32 %r11, 7;\n  mov.b32 %r12, 0;\n  mov.b32 "
+           "%r13, 0;\n" +
+           body_ + "  ret;\n}\n";
+  }
+
+ private:
+  uint32_t below(uint32_t n) { return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_); }
+  void add(const std::string& line) { body_ += line; }
+
+  void access() {
+    const bool shared = below(2), store = below(2);
+    const uint32_t words = 1u << below(3), each = 4 * words;
+    // The number that an address is a multiple of: the thread's, one that threads share, another order, or its warp's.
+    static const char* const kNumbers[] = {
+        "  mov.b32 %r4, %r1;\n",         "  shr.b32 %r4, %r1, 1;\n",  "  and.b32 %r4, %r1, 3;\n",
+        "  xor.b32 %r4, %r1, 5;\n",      "  shr.b32 %r4, %r1, 5;\n",  "  mov.b32 %r4, 3;\n",
+        "  sub.u32 %r4, 63, %r1;\n",     "  xor.b32 %r4, %r1, 32;\n", "  mad.lo.s32 %r4, %r2, 64, %r1;\n",
+        "  mad.lo.s32 %r4, %r1, 2, 1;\n"};
+    add(kNumbers[below(std::size(kNumbers))]);
+    add("  mul.lo.s32 %r4, %r4, " + std::to_string(each) + ";\n");
+    std::string place = "[%rd3+" + std::to_string(each * below(3)) + "]";
+    if (shared) {
+      add("  and.b32 %r4, %r4, 1023;\n  add.s32 %r5, %r3, %r4;\n");
+      place[1] = '%', place.replace(1, 4, "%r5");
+    } else {
+      add("  cvt.u64.u32 %rd2, %r4;\n  add.s64 %rd3, %rd1, %rd2;\n");
+    }
+    // The store is of the thread's number, of one number, or of what is there already (0 at first).
+    static const char* const kValues[] = {"  mov.b32 %r10, %r1;\n", "  mov.b32 %r10, 7;\n",
+                                          "  mov.b32 %r10, 0;\n", "  shr.b32 %r10, %r1, 5;\n"};
+    if (store) add(kValues[below(std::size(kValues))]);
+    static const char* const kGuards[] = {"setp.lt.u32 %p1, %r1, 40", "setp.eq.u32 %p1, %r1, 0",
+                                          "setp.ge.u32 %p1, %r1, 32"};
+    const bool guarded = below(2);
+    if (guarded) add(std::string("  ") + kGuards[below(std::size(kGuards))] + ";\n");
+    static const char* const kRegisters[] = {"%r10", "{%r10, %r11}", "", "{%r10, %r11, %r12, %r13}"};
+    static const char* const kVectors[] = {".b32 ", ".v2.b32 ", "", ".v4.b32 "};
+    const std::string op =
+        std::string(store ? "st" : "ld") + (shared ? ".shared" : ".global") + kVectors[words - 1];
+    const std::string registers = kRegisters[words - 1];
+    add(std::string(guarded ? "  @%p1 " : "  ") + op +
+        (store ? place + ", " + registers : registers + ", " + place) + ";\n");
+  }
+
+  std::mt19937 random_;
+  std::string body_;
+};
+
+std::string verdict(exec::Kernel& kernel, bool together) {
+  std::vector<int32_t> x(4096);
+  exec::Argument args[] = {{exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(x.data()), {}}};
+  exec::Allocation memory{reinterpret_cast<uint64_t>(x.data()), x.size() * 4, "x", true};
+  exec::LaunchOptions options;
+  options.grid = {2, 1, 1};
+  options.checks = exec::kCheckRace;
+  exec::Substitution one_by_one;
+  if (!together) options.substitution = &one_by_one;
+  const auto error = kernel.launch(options, args, std::span(&memory, 1));
+  if (!error) return "";
+  if (!error->trap) return "refused";
+  // A report may name any of the threads of a warp that access the same bytes.
+  std::string message = error->trap->message;
+  const size_t at = message.find("thread ");
+  if (at == std::string::npos) return message;
+  const size_t digits = at + 7, end = message.find_first_not_of("0123456789", digits);
+  const int warp = std::stoi(message.substr(digits, end - digits)) / 32;
+  return message.replace(at, end - at, "warp " + std::to_string(warp));
+}
+
+}  // namespace
+
+TEST(races_are_the_same_together_and_one_by_one) {
+  int right = 0, wrong = 0;
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    const std::string text = Program(seed).text();
+    auto module = ptx::parse(text, "random.ptx");
+    CHECK(module);
+    auto kernel = simt::load(std::move(module).value());
+    CHECK(kernel);
+    if (!kernel) continue;
+    const std::string together = verdict(**kernel, true), alone = verdict(**kernel, false);
+    if (together != alone)
+      fprintf(stderr, "seed %u\n%s\ntogether: %s\nalone: %s\n", seed, text.c_str(), together.c_str(),
+              alone.c_str());
+    CHECK_EQ(together, alone);
+    ++(alone.empty() ? right : wrong);
+  }
+  CHECK(right > 500);
+  CHECK(wrong > 500);
+}
