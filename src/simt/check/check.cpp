@@ -303,12 +303,11 @@ void Checks::flush(Exec& x) {
           const bool same = differs == was + (end - begin) ||
                             (s.records[cell.writer].serial == serial_ && is_store(*w.in) &&
                              differ_by_rounding(now + k * run.each, before + k * run.each, run.each));
-          const bool changes = !same || cell.copy_in || cell.copy_out;
+          const bool in_flight = cell.copy_in || cell.copy_out, changes = !same || in_flight;
+          const uint64_t first = same || in_flight ? begin : begin + static_cast<uint64_t>(differs - was);
           if (!changes) cell.again |= uint64_t{1} << warp;
-          ok = touch(
-              x, s, *w.in, run.lane + k, cell, mine + k, changes,
-              Place{w.owner->shared_base |
-                    static_cast<uint32_t>(same ? begin : begin + static_cast<uint64_t>(differs - was))});
+          ok = touch(x, s, *w.in, run.lane + k, cell, mine + k, changes,
+                     Place{w.owner->shared_base | static_cast<uint32_t>(first)});
         },
         in_words ? kWord : run.each);
     if (!ok) break;
