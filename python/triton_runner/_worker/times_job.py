@@ -5,7 +5,8 @@ Standard library and Triton only, in Python 3.8's syntax. A request is job.run()
     parts        whether the parts of the stages are timed too; else the compilation is the plain one
 
 The answer is {"stages": [[level, stage, seconds]], "parts": [{"level", "kind", "name", "seconds"}], "own":
-seconds that the timing itself took, "name", "release"}. The kinds:
+seconds that the timing itself took, "name", "release"}, and of a plain compilation "asm" and "metadata" as
+job.run() has them. The kinds:
 
     pass         a pass of MLIR, run by a pass manager of its own (recorder.py); name: Triton's of it
     call         a function of Triton's bindings, by its path: "llvm.to_module"
@@ -171,6 +172,7 @@ def run(request, note=lambda stage: None):
         watch.parts.append(
             {"level": step["level"], "kind": "pass", "name": step["add"], "seconds": step["seconds"]}
         )
+    made = {} if request.get("parts") else {key: answer[key] for key in ("asm", "metadata")}
     return {
         "stages": watch.stages,
         "parts": watch.parts,
@@ -178,4 +180,5 @@ def run(request, note=lambda stage: None):
         "name": answer["name"],
         "release": answer["release"],
         "notes": answer.get("notes", []),
+        **made,
     }

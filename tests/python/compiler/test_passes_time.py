@@ -41,6 +41,12 @@ def test_parts_add_up_to_no_more_than_the_whole(times):
     assert not times.notes
 
 
+def test_what_the_package_adds_is_told_by_level(times):
+    assert [load.level for load in times.loads] == ["ttir", "ttgir", "ptx", "cubin"]
+    assert all(load.seconds > 0 for load in times.loads)
+    assert [load.level for load in times.loads if load.nvdisasm_seconds] == ["cubin"]
+
+
 def test_each_stage_is_divided(times):
     found = groups(times)
     runs = {key: {part.name: part.runs for part in group.parts} for key, group in found.items()}
@@ -98,7 +104,14 @@ def test_the_verb():
     assert any(
         line.startswith("fill for cuda:90 by Triton ") and " without timers " in line for line in lines
     )
+    assert [line.split()[2] for line in lines if line.startswith("load at ")] == [
+        "ttir",
+        "ttgir",
+        "ptx",
+        "cubin",
+    ]
     answer = warm.invoke(*arguments, "--to", "ttgir", "--json")
     said = json.loads(answer.output)
+    assert [load["level"] for load in said["loads"]] == ["ttir", "ttgir"]
     assert [stage["name"] for stage in said["stages"]] == ["front end", "make_ttir", "make_ttgir"]
     assert said["stages"][2]["groups"][0]["parts"][0]["seconds"] > 0

@@ -175,6 +175,11 @@ def _show_times(times) -> None:
     for stage in times.stages:
         _time_row(0, stage.name, None, stage.seconds, stage.share, stage.plain_seconds)
         _time_rows(1, stage.groups, stage, times.seconds)
+    for load in times.loads:
+        _time_row(0, f"load at {load.level} on the CPU", None, load.seconds, load.seconds / times.seconds)
+        if load.nvdisasm_seconds:
+            seconds = load.nvdisasm_seconds
+            _time_row(0, "nvdisasm, before that", None, seconds, seconds / times.seconds)
     click.echo(
         f"{times.kernel} for {times.target} by Triton {times.release}: {times.seconds:.3f} s; without timers "
         f"{times.plain_seconds:.3f} s; the timing itself took {times.own_seconds:.3f} s more"

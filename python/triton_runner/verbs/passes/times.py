@@ -1,4 +1,5 @@
 """Divides a compilation's time into its stages, and within them into MLIR's passes, LLVM's passes, ptxas.
+The package's own loading of each level comes after them.
 
 _worker/times_job.py measures, in a process of its own, as every trace of passes is made; a finer division of
 a stage starts there. Here the parts of one name are added up and put under what they are parts of.
@@ -7,7 +8,12 @@ a stage starts there. Here the parts of one name are added up and put under what
 from __future__ import annotations
 
 import dataclasses
+import functools
+import time
 
+from triton_runner import _core
+from triton_runner._base import tools
+from triton_runner._base.levels import LEVELS
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._kernel.compiling import passes_select
 
@@ -49,10 +55,20 @@ class Stage:
 
 
 @dataclasses.dataclass(frozen=True)
+class Load:
+    """This package reads and lowers a level's text before the first launch on the CPU. That of a cubin is
+    nvdisasm's, which takes `nvdisasm_seconds` (little where it is kept from before); 0 at other levels."""
+
+    level: str
+    seconds: float
+    nvdisasm_seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Times:
     """A compilation's times. `seconds` is the sum of the stages; `own_seconds` is what the timing itself took
     (LLVM prints its IR meanwhile) and is not in it; `plain_seconds` is the time of a compilation without
-    timers."""
+    timers. `loads` come after the compilation, each by itself."""
 
     kernel: str
     target: str
@@ -62,6 +78,7 @@ class Times:
     own_seconds: float
     stages: tuple[Stage, ...]
     notes: tuple[str, ...]
+    loads: tuple[Load, ...]
 
     @property
     def slowest(self) -> tuple[str, float]:
@@ -95,8 +112,31 @@ def times(
     )
     return Times(
         timed["name"], request["target"], timed["release"], whole, sum(without.values()), timed["own"],
-        stages, tuple(_missing(stages)),
+        stages, tuple(_missing(stages)), tuple(_loads(plain)),
     )  # fmt: skip
+
+
+def _loads(compiled: dict):
+    """Loads each level that the CPU executes, and yields what that took."""
+    name = compiled["name"]
+    for level, source in compiled["asm"].items():
+        if level not in LEVELS or LEVELS[level].lowered:
+            continue
+        disassembling = 0.0
+        if level == "cubin":
+            _, disassembling = _timed(tools.listing, source)
+        if LEVELS[level].engine == "simt":
+            from triton_runner._launch import simt  # what launches, which times of TTIR do not need
+
+            load = functools.partial(simt.load_compiled, source, name, [], compiled["metadata"])
+        else:
+            load = functools.partial(_core.load_tile, source, f"{name}.{level}", name)
+        yield Load(level, _timed(load)[1], disassembling)
+
+
+def _timed(function, *args):
+    begin = time.perf_counter()
+    return function(*args), time.perf_counter() - begin
 
 
 def _groups(parts: list[dict], level: str, whole: float) -> tuple[Group, ...]:
