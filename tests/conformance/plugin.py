@@ -2,7 +2,7 @@
 
 run.py starts the processes. Each takes its share of the tests that have no outcome yet, writes a JSON line
 when a test starts and one when it ends, and a last one when it has no more to do: what a process that dies
-leaves open is the crash. Settings come as JSON in the environment variable CONFORMANCE (run.py, worker).
+leaves open is the crash. Settings come as a file of JSON, whose path is in the environment variable CONFORMANCE (run.py).
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import faulthandler
 import gc
 import json
 import os
+import pathlib
 import re
 import sys
 import time
@@ -17,7 +18,7 @@ import time
 import pytest
 from sampling import sampled
 
-SETTINGS = json.loads(os.environ["CONFORMANCE"])
+SETTINGS = json.loads(pathlib.Path(os.environ["CONFORMANCE"]).read_text())
 STDERR = os.dup(2)  # pytest redirects 2 itself
 FREEZE_EVERY = 250
 WHY = 600  # characters of a failure that are kept

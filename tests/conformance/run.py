@@ -45,8 +45,10 @@ def commit() -> str:
 
 def environment(options: argparse.Namespace, settings: dict, scratch: pathlib.Path) -> dict[str, str]:
     cores = max(1, len(os.sched_getaffinity(0)) // options.jobs)
+    place = scratch / f"settings-{settings['shard'][0]}.json"
+    place.write_text(json.dumps(settings))  # thousands of tests' names are too long for a variable
     names = os.environ | {
-        "CONFORMANCE": json.dumps(settings),
+        "CONFORMANCE": str(place),
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(HERE), options.site, os.environ.get("PYTHONPATH", "")])
         ),
