@@ -2,7 +2,8 @@
 
 run.py starts the processes. Each takes its share of the tests that have no outcome yet, writes a JSON line
 when a test starts and one when it ends, and a last one when it has no more to do: what a process that dies
-leaves open is the crash. Settings come as a file of JSON, whose path is in the environment variable CONFORMANCE (run.py).
+leaves open is the crash. Settings come as a file of JSON, whose path is in the environment variable
+CONFORMANCE (run.py).
 """
 
 import contextlib

@@ -94,11 +94,8 @@ def test_a_run_goes_on_from_its_results(tmp_path):
 
 def test_a_list_of_tests_may_be_long(tmp_path):
     """A variable of the environment holds 128 KiB; Triton's tests have names of some megabytes."""
-    works, names, results = (
-        SAMPLE / "language/test_works.py",
-        tmp_path / "names.txt",
-        tmp_path / "results.jsonl",
-    )
+    works = SAMPLE / "language/test_works.py"
+    names, results = tmp_path / "names.txt", tmp_path / "results.jsonl"
     conformance(works, "--each", 2, "--results", results, "-k", "unary", status=0)
     ran = [json.loads(line) for line in results.read_text().splitlines()]
     ran = sorted({record["test"] for record in ran if "test" in record})

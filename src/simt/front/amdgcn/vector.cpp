@@ -470,7 +470,7 @@ bool lower_to_scaled(AmdLowering& l) {
   Scaled plan{element_type(to), element_type(from), 0, l.saturates};
   const size_t last =
       from == "f32" ? 3 : 2;  // the operand of the scale, and its bit of op_sel for the result
-  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", to == "fp4" ? 2 : 3, 0)),
+  const auto low = static_cast<uint32_t>(l.in().number_at("op_sel", to == "fp4" ? 2 : last, 0)),
              high = static_cast<uint32_t>(l.in().number_at("op_sel", 3, 0));
   plan.at = to == "fp4" ? 8 * ((low & 1) + 2 * (high & 1)) : 16 * (low & 1);
   const uint32_t a = l.source(1), b = from == "f32" ? l.source(2) : kNoRegister, c = l.source(last);
