@@ -200,14 +200,19 @@ bool RaceCheck::block(Task& t, const Instr& in, AccessKind kind, uint64_t addres
 bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
   const Slot value = static_cast<Slot>(a.value);
   const TileType& type = t.type(value);
-  std::vector<std::pair<uint64_t, int64_t>> places;
   bool rising = true;
+  uint64_t least = 0;  // of the next address
+  each_address(t, a, type, [&](int64_t, uint64_t address) {
+    rising &= address >= least;
+    least = address + 1;
+    return rising;
+  });
+  if (rising || t.is_uniform(value)) return true;
+  std::vector<std::pair<uint64_t, int64_t>> places;
   each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    rising &= places.empty() || places.back().first < address;
     places.emplace_back(address, i);
     return true;
   });
-  if (rising || t.is_uniform(value)) return true;
   std::sort(places.begin(), places.end());
   const auto* data = t.dense<std::byte>(value);
   for (size_t k = 1; k < places.size(); ++k) {
@@ -268,25 +273,33 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread
   const WarpRecords records(*this, in, thread, act);
   // Elements that follow each other in memory and are the same warps' make one access.
   struct Run {
-    uint64_t address, bytes;
-    int64_t element;
+    uint64_t address, end;
+    int64_t element, next;
     uint32_t record;
   };
   Run run{};
+  const uint64_t size = type.size;
+  const auto look_at = [&](uint64_t address, uint64_t bytes, int64_t element) {
+    return global(t, in, thread, run.record, act, address, bytes, data ? data + element * type.size : nullptr,
+                  element, type);
+  };
   const auto end_run = [&] {
-    return !run.record || global(t, in, thread, run.record, act, run.address, run.bytes,
-                                 data ? data + run.element * type.size : nullptr, run.element, type);
+    if (!run.record) return true;
+    if (t.worker->memory.readable(run.address, run.end - run.address))
+      return look_at(run.address, run.end - run.address, run.element);
+    for (uint64_t at = run.address; at < run.end;
+         at += size, ++run.element)  // the op itself traps at the others
+      if (t.worker->memory.readable(at, size) && !look_at(at, size, run.element)) return false;
+    return true;
   };
   const bool ok = each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    const uint32_t mine =
-        t.worker->memory.readable(address, type.size) ? records.of(i) : 0;  // 0: the op itself traps
-    if (mine == run.record && address == run.address + run.bytes &&
-        i == run.element + static_cast<int64_t>(run.bytes / type.size)) {
-      run.bytes += type.size;
+    const uint32_t mine = records.of(i);
+    if (mine == run.record && address == run.end && i == run.next) {
+      run.end += size, ++run.next;
       return true;
     }
     if (!end_run()) return false;
-    run = {address, type.size, i, mine};
+    run = {address, address + size, i, i + 1, mine};
     return true;
   });
   return ok && end_run();
