@@ -413,7 +413,10 @@ def of_test_tool(path: pathlib.Path) -> Facts:
                   if one.is_file() and path.name in text_of(one)), None)  # fmt: skip
     users = [name_of(one) for one in included_by().get(path, ())]
     pattern = rf"\b{re.escape(path.stem)}\b"
-    program = "python tests/run_cases.py" if "tools" in folder else "build/release/invented_test"
+    builds = re.findall(r"add_executable\((\w+)([^)]*)\)", text_of(cmake) if cmake else "")
+    tests = [name for name, files in builds if path.name in files and name.endswith("_test")]
+    program = f"build/release/{tests[0] if tests else 'invented_test'}"
+    program = "python tests/run_cases.py" if "tools" in folder else program
     users += [one for one in grep(pattern, "tests/*.py", "Makefile", "tools", ".ci") if one not in users]
     return [
         ("folder", folder_says(path.parent)),

@@ -205,7 +205,9 @@ def of_module(path: pathlib.Path) -> Facts:
         tests += through(users, words)[:2]
     constant = not own and all(runs(one, name) < 0 for one in use)
     near = of_the_verb and words - {verb} & set(re.findall("[a-z]+", of_the_verb[0]))
-    tests.insert(1 if near or len(tests) < 3 else len(tests), ("of the verb: ", of_the_verb))
+    is_run = any(runs(one, name) > 0 for one in use)  # by its own name
+    at = 2 if is_run else 1 if near or len(tests) < 3 else len(tests)
+    tests.insert(at, ("of the verb: ", of_the_verb))
     if constant:  # those that read a constant come last
         tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
@@ -225,10 +227,11 @@ def of_module(path: pathlib.Path) -> Facts:
 
 def page(path: pathlib.Path, verb: str, row) -> str:
     """The page that the module names, the guide of a verb, or the page that names the module most."""
-    guide = ROOT / "doc" / "guide" / f"{verb}.md"
+    is_flat = path.parent == layers.PACKAGE
+    guide = ROOT / "doc" / "guide" / f"{path.stem if is_flat else verb}.md"
     if described(path):
         return described(path)
-    if verb and guide.is_file():
+    if (verb or is_flat) and guide.is_file():
         return name_of(guide)
     if verb:
         shows = [
