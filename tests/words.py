@@ -27,6 +27,7 @@ ABSENT = ("doc/solving_triton_issues", "python/test/unit")
 # A clause that begins so is a part of a sentence, whose subject or verb the writer had in mind.
 CLAUSE = re.compile(r"(What|Whatever|Whose|Of|That|Where)\b")
 RELATIVE = "that|which|who|whose|where|when|while|whom|as|until|before|after|because|how|what|than|if|whether"
+OF = "of|on|at"  # behind these words a plural is no verb
 CODE = "src/", "include/", "python/", "tests/python/", "tests/rooms/", "tests/tools/", "tests/unit/", "fuzz/"
 
 
@@ -136,8 +137,10 @@ def has_verb(sentence: str) -> bool:
     words = re.findall(r"[\w']+", re.sub(r"\([^)]*\)", "", sentence))
     lower = [word.lower() for word in words]
     some, every = verbs(False), verbs(False) | verbs(True)
-    if not words or lower[0] in every:
+    if not words or lower[0] in some:
         return bool(words)
+    if lower[0] in every and not re.fullmatch(OF, " ".join(lower[1:2])):
+        return True
     is_name = re.fullmatch(r"x|\w*_\w*|\w*[a-z][A-Z]\w*|(?!(?:The|An|Every|Each)\b)[A-Z][a-z]+", words[0])
     if is_name and len(words) > 1 and lower[1] in every:
         return True

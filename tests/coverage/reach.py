@@ -195,6 +195,17 @@ class Sources:
         return found or (self._objects[symbol] if len(self._objects[symbol]) == 1 else set())
 
 
+@functools.cache
+def words(path: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall("[a-z]+", path) if len(word) > 3)
+
+
+def alike(file: str, test: str) -> bool:
+    """Whether the paths have a word in common, in any of its forms: count.cpp and test_counts.py."""
+    ours, theirs = words(file) - {"tests", "python", "bindings"}, words(test) - {"tests", "python"}
+    return any(one.startswith(other) or other.startswith(one) for one in ours for other in theirs)
+
+
 def digest(tests: list[Test]) -> dict[str, list[str]]:
     """The tests that say most about each file of C++: a function that a test enters counts by how
     few other tests enter it, beside how much else the test enters."""
@@ -210,14 +221,15 @@ def digest(tests: list[Test]) -> dict[str, list[str]]:
         weight = {name: math.log(ran / n) for name, n in count.items()}
         scores: dict[str, dict[str, tuple]] = collections.defaultdict(dict)
         for test, names in entered.items():
-            whole = sum(weight[name] ** 2 for name in names) ** 0.25 or 1
+            whole = sum(weight[name] ** 2 for name in names) ** 0.2 or 1
             for name in names:
                 for file in files_of(name):
                     score, functions = scores[file].get(test, (0, 0))
                     is_own = 2 * count[name] < ran  # less than half of the tests enter it
                     scores[file][test] = score + weight[name] ** 2 / whole, functions + is_own
         for file, of_file in scores.items():
-            best = sorted(((*one, test) for test, one in of_file.items()), key=lambda one: (-one[0], one[2]))
+            rows = [(score * (1 + alike(file, test)), n, test) for test, (score, n) in of_file.items()]
+            best = sorted(rows, key=lambda one: (-one[0], one[2]))
             found[file][kind] = [one for one in best[:most] if one[0] >= SHARE * best[0][0]]
     told = {}
     for file, kinds in sorted(found.items()):

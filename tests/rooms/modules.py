@@ -96,7 +96,8 @@ def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     others = {f"test_{one.name}.py" for one in (layers.PACKAGE / "verbs").iterdir() if one.name != verb}
     found = [one for one in found if pathlib.Path(one).name not in others]
     words = set(re.findall("[a-z]+", str(path.relative_to(layers.PACKAGE / "verbs" / verb)))) - {"py"}
-    return sorted(found, key=lambda one: (-len(words & set(re.findall("[a-z]+", one))), one))
+    asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
+    return sorted(found, key=lambda one: (-len(words & set(re.findall("[a-z]+", one))), -asked[one], one))
 
 
 def through(users: list[str], words: set[str], deeper: bool = True) -> list[tuple[str, list[str]]]:

@@ -5,7 +5,7 @@ import pathlib
 import re
 
 from rooms.cpp import folder_says
-from rooms.modules import known
+from rooms.modules import PUBLIC, known
 from rooms.modules import page as page_of_module
 from rooms.tree import ROOT, Facts, grep, name_of, shown, table, text_of
 
@@ -64,6 +64,9 @@ def modules_of(path: pathlib.Path) -> list[str]:
             if (inner in known() and inner != "triton_runner") or inner.startswith("_core"):
                 last = name.rpartition(".")[2]
                 found[inner] = found.get(inner, 0) + len(re.findall(rf"\b{last}\b", text))
+    for public in re.findall(r"\btriton_runner\.(\w+)\(", text):  # triton_runner.dumping()
+        if module := PUBLIC.get(public):
+            found[module] = found.get(module, 0) + 1
     return sorted(found, key=lambda one: (-found[one], one))
 
 
@@ -92,7 +95,7 @@ def users_of(path: pathlib.Path) -> list[str]:
     else:
         pattern = rf"^ *(import {stem}\b|from {stem} import|from \.{stem} import"
         pattern += rf"|from (\.|{package}) import .*\b{stem}\b"
-        pattern += rf"|from {package}\.{stem} import)|{package}/{stem}\.py"
+        pattern += rf"|from {package}\.{stem} import)|\b{stem}\.py\b"
     found = grep(pattern, "tests", "tools", "Makefile", ".ci", "fuzz", "benchmark")
     listed = "tests/python/package/test_room.py"  # names files of each kind
     return [one for one in found if one not in (name_of(path), listed) and not one.endswith(".md")]
