@@ -1,4 +1,5 @@
-// The memory that a fuzzed kernel may touch: one array a pointer, side by side, with canaries around each.
+// Has the memory that a fuzzed kernel may touch: one array a pointer, side by side, with canaries around
+// each.
 #pragma once
 #include <cstdint>
 #include <cstdio>

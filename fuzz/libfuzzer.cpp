@@ -1,4 +1,4 @@
-// Our mutations for libFuzzer, beside its own of bytes.
+// Gives libFuzzer our mutations, beside its own of bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

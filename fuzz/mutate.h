@@ -1,4 +1,4 @@
-// Mutations of texts and binaries, shared by the driver for g++ and by libFuzzer.
+// Declares mutations of texts and binaries, shared by the driver for g++ and by libFuzzer.
 #pragma once
 #include <cstddef>
 #include <random>

@@ -1,4 +1,5 @@
-// Mutations of binaries: bits, words of 32 and 64 bits, pieces of another file, and damage of the whole.
+// Makes mutations of binaries: bits, words of 32 and 64 bits, pieces of another file, and damage of the
+// whole.
 #include <cstdint>
 #include <cstring>
 

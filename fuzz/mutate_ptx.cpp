@@ -1,4 +1,4 @@
-// Mutations that know how PTX is written: instructions, their suffixes, registers, immediates, guards.
+// Makes mutations that know how PTX is written: instructions, their suffixes, registers, immediates, guards.
 #include <array>
 #include <cctype>
 #include <iterator>

@@ -1,4 +1,5 @@
-// Mutations that know how a listing is written: instructions, their suffixes, operands, guards; and bytes of the cubin.
+// Makes mutations that know how a listing is written: instructions, their suffixes, operands, guards; and
+// bytes of the cubin.
 #include <array>
 #include <cctype>
 #include <vector>

@@ -1,4 +1,4 @@
-// Mutations that know how IR is written, but not what it means: tokens, types, lines.
+// Makes mutations that know how IR is written, but not what it means: tokens, types, lines.
 #include <cctype>
 #include <cstdint>
 #include <iterator>

@@ -1,4 +1,4 @@
-// An input of fuzz_sass: a listing, and the bytes of its cubin.
+// Has an input of fuzz_sass: a listing, and the bytes of its cubin.
 #pragma once
 #include <string_view>
 #include <utility>

@@ -1,9 +1,11 @@
-"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the rooms of
-src/simt (doc/internals/simt.md), where only the front ends know PTX; triton_runner.h includes every public
-header: what it does without is for src/<folder>/internal. The folders of src are kept apart by their include
-directories. The modules that the Python tests share are imported by their bare names, so that a name is given
-once. tests/lint.py calls check(), and `python tests/folders.py` counts rooms, floors, arrows of src/simt."""
+"""Includes lead down among the folders of src/tile and among the rooms of src/simt, where only the front ends
+know PTX; the tables of doc/internals/tile-engine.md and simt.md say which are below. triton_runner.h includes
+every public header: what it does without is for src/<folder>/internal. The folders of src are kept apart by
+their include directories. The modules that the Python tests share are imported by their bare names, so that
+a name is given once. tests/lint.py calls check(), and `python tests/folders.py` counts rooms, floors and
+arrows of src/simt."""
 
+import itertools
 import pathlib
 import re
 import sys
@@ -13,25 +15,30 @@ TILE, SIMT, PUBLIC = ROOT / "src" / "tile", ROOT / "src" / "simt", ROOT / "inclu
 TESTS = ROOT / "tests"
 ALONE = {"triton_runner/deploy/tvm_ffi.h"}  # only libraries for TVM-FFI include it
 
-# The files of a folder may include these of the others; the core is the root.
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """The cells of the rows of a table in a page of doc/internals, which begins with the row `heading`."""
+    text = (ROOT / "doc" / "internals" / page).read_text().split(f"\n{heading}\n", 1)[1]
+    lines = itertools.takewhile(lambda line: line.startswith("|"), text.splitlines()[1:])
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def code(cell: str) -> list[str]:
+    """The words of a cell in code font."""
+    return [word.rstrip("/") for word in re.findall(r"`([\w/]+)`", cell)]
+
+
+# The files of a folder of src/tile may include these of the others; the core, "", is the root.
 MAY_INCLUDE = {
-    "": {"trace"},
-    "trace": set(),
-    "ops": {"trace"},
-    "machine": {"trace", "ops"},
-    "fuse": {"trace", "ops"},
-    "check": {"trace", "ops", "machine"},
-    "hardware": {"trace", "ops", "machine"},
+    code(name)[0] if "itself" not in name else "": set(code(may))
+    for name, _, may in rows("tile-engine.md", "| folder | holds | may include |")
 }
 # Files of the root that are above all folders.
 ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 
 # The rooms of src/simt, folders, from the bottom up: a file includes its own room and those below it.
-# doc/internals/simt.md has the same table, and says what each holds.
-SIMT_ROOMS = (
-    "code", "state", "check", "ops", "async", "matrix", "native", "launch",
-    "front/amdgcn", "front/ptx", "front/sass",
-)  # fmt: skip
+SIMT_ROOMS = tuple(code(name)[0] for name, *_ in rows("simt.md", "| room | files | holds |"))
+BESIDE = "front/sass", "front/ptx"  # a front end that includes another
 SIMT_ARROWS = 27  # between rooms (the front ends count as one): at most
 READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")
 
@@ -39,6 +46,13 @@ READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|
 def simt_room(path: pathlib.Path) -> str:
     """The folder below src/simt that a file lies in; simd, which is compiled several times, is part of it."""
     return str(path.relative_to(SIMT).parent).removesuffix("/simd")
+
+
+def below_in_simt(room: str) -> tuple[str, ...]:
+    """The rooms that a room of src/simt may include: those above it in the table; of the front ends PTX's
+    alone, in which machine code says what it computes."""
+    under = SIMT_ROOMS[: SIMT_ROOMS.index(room)]
+    return tuple(one for one in under if not one.startswith("front/") or (room, one) == BESIDE)
 
 
 def simt_arrows() -> dict[tuple[str, str], list[str]]:
@@ -72,15 +86,15 @@ def check_simt() -> list[str]:
     for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
         name, room = path.relative_to(ROOT), simt_room(path)
         if room not in SIMT_ROOMS:
-            wrong.append(f"{name}: is in no room: put it into one of SIMT_ROOMS (tests/folders.py)")
+            wrong.append(f"{name}: is in no room: give it a row in the table of doc/internals/simt.md")
         elif not room.startswith("front/") and READS_PTX.search(path.read_text()):
             wrong.append(f"{name}: reads PTX, which is for the front ends: move that part there")
     if wrong:
         return wrong
     arrows = simt_arrows()
     for (here, there), places in arrows.items():
-        if SIMT_ROOMS.index(there) > SIMT_ROOMS.index(here):
-            wrong += [f"{place}, which is above it (SIMT_ROOMS): move that down" for place in places]
+        if there not in below_in_simt(here):
+            wrong += [f"{place}, which is above it (simt.md): move that down" for place in places]
     if (n := simt_count()[2]) > SIMT_ARROWS:
         wrong.append(f"src/simt: {n} arrows between rooms, at most {SIMT_ARROWS}: use what a room below has")
     return wrong
@@ -144,7 +158,8 @@ def check() -> list[str]:
             if other.parent.name not in {"", folder, *MAY_INCLUDE[folder]} or other.stem in ON_TOP:
                 name = path.relative_to(TILE.parent.parent)
                 wrong.append(
-                    f"{name}: includes {included}, which is above it (MAY_INCLUDE): move what both need down"
+                    f"{name}: includes {included}, which is above it (tile-engine.md): move what both "
+                    "need down"
                 )
     return wrong + rows_of_libraries() + check_simt() + names_given_twice()
 

@@ -1,7 +1,7 @@
-"""The layers of python/triton_runner, and that every import leads down: from a module to its own room or to a
-layer below, never in a circle, neither of modules nor of folders. A room is a folder of the package; a verb
-is a room within `verbs`, and imports no other. doc/internals/architecture.md draws them; tests/lint.py calls
-check(), and `python tests/layers.py` counts rooms, arrows between them, and floors."""
+"""Checks the layers of python/triton_runner, and that every import leads down: from a module to its own
+room or to a layer below, never in a circle, neither of modules nor of folders. A room is a folder of the
+package; a verb is a room within `verbs`, and imports no other. doc/internals/architecture.md draws them;
+tests/lint.py calls check(), and `python tests/layers.py` counts rooms, arrows between them, and floors."""
 
 import ast
 import graphlib

@@ -1,4 +1,5 @@
-"""The Python bindings under ThreadSanitizer: eight threads launch known and new kernels on the fake driver.
+"""Runs the Python bindings under ThreadSanitizer: eight threads launch known and new kernels on the fake
+driver.
 
     python tests/tsan_python.py BUILD      the folder with an extension that was built with -fsanitize=thread
 

@@ -5,10 +5,12 @@ line of a paragraph ends long before the others, and no paragraph begins as a fr
     // The resources that the loaded code takes.     names the thing, as a comment on a field or a value may
     // Returns what the loaded code takes.           says what a function does
 
-A .cpp may leave its opening to the header of the same name. tests/lint.py calls check().
+The first sentence of a file has a main verb: "Reads ELF files.", and not "The reader of ELF files." A .cpp
+may leave its opening to the header of the same name. tests/lint.py calls check().
 """
 
 import ast
+import functools
 import itertools
 import pathlib
 import re
@@ -24,6 +26,17 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 ABSENT = ("doc/solving_triton_issues", "python/test/unit")
 # A clause that begins so is a part of a sentence, whose subject or verb the writer had in mind.
 CLAUSE = re.compile(r"(What|Whatever|Whose|Of|That|Where)\b")
+RELATIVE = "that|which|who|whose|where|when|while|whom|as|until|before|after|because|how|what|than|if|whether"
+OF = "of|on|at"  # behind these words a plural is no verb
+CODE = "src/", "include/", "python/", "tests/python/", "tests/rooms/", "tests/tools/", "tests/unit/", "fuzz/"
+
+
+@functools.cache
+def verbs(nouns: bool) -> frozenset[str]:
+    """The forms of verbs in verbs.txt: those that are nouns too, which are verbs at the beginning of a
+    sentence and behind a name, or those that are verbs wherever they stand."""
+    parts = (ROOT / "tests" / "verbs.txt").read_text().split("\n\n")
+    return frozenset(parts[1 + nouns].split())
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -118,6 +131,66 @@ def fragments() -> list[str]:
     return wrong
 
 
+def has_verb(sentence: str) -> bool:
+    """Whether a sentence has a main verb: one that is in no clause with "that", "which" and so on."""
+    sentence = re.sub(r'`[^`]*`|"[^"]*"|\w+\(\)', "x", sentence)
+    words = re.findall(r"[\w']+", re.sub(r"\([^)]*\)", "", sentence))
+    lower = [word.lower() for word in words]
+    some, every = verbs(False), verbs(False) | verbs(True)
+    if not words or lower[0] in some:
+        return bool(words)
+    if lower[0] in every and not re.fullmatch(OF, " ".join(lower[1:2])):
+        return True
+    is_name = re.fullmatch(r"x|\w*_\w*|\w*[a-z][A-Z]\w*|(?!(?:The|An|Every|Each)\b)[A-Z][a-z]+", words[0])
+    if is_name and len(words) > 1 and lower[1] in every:
+        return True
+    while at := next((i for i, word in enumerate(lower) if i and re.fullmatch(RELATIVE, word)), None):
+        ends = (i for i in range(at + 1, len(lower)) if lower[i] in every)
+        del lower[at : next(ends, len(lower) - 1) + 1]
+    return any(word in some for word in lower[1:])
+
+
+def openings_without_verb() -> list[str]:
+    """Files whose first sentence names a thing and says nothing of it."""
+    wrong = []
+    for name in tracked("*.py", "*.cpp", "*.h", "*.def", "*.c"):
+        is_code = name.startswith(CODE) or re.fullmatch(r"tests/\w+\.py", name)
+        first = next(blocks(name, (ROOT / name).read_text()), None) if is_code else None
+        if first is None or (first[0] > 2 and not name.endswith(".py")):
+            continue
+        lines = list(itertools.takewhile(str.strip, first[1]))
+        if name.endswith(".py"):
+            text = ast.get_docstring(ast.parse((ROOT / name).read_text())) or ""
+            lines = list(itertools.takewhile(str.strip, text.splitlines()))
+        sentence = re.split(r"(?<=[.?!])\s", " ".join(lines), maxsplit=1)[0]
+        if sentence and not has_verb(sentence):
+            begins = " ".join(sentence.split()[:6])
+            wrong.append(f'{name}:1: "{begins} ..." has no main verb: say what the file does ("Reads ...")')
+    return wrong
+
+
+def lists_of_modules() -> list[str]:
+    """Packages whose opening lists their modules: such a list is soon incomplete."""
+    wrong = []
+    for name in tracked("python/triton_runner/**/__init__.py"):
+        folder = (ROOT / name).parent
+        words = ast.get_docstring(ast.parse((ROOT / name).read_text())) or ""
+        listed = re.findall(r"^- ([\w*]+)(?:, [\w*]+)*:|\b(\w+)\.py\b", words, re.M)
+        own = {one.stem for one in folder.glob("*.py")} & {first or second for first, second in listed}
+        if len(own) > 1:
+            wrong.append(
+                f"{name}:1: lists {', '.join(sorted(own))}: leave it to tests/room.py, which has all"
+            )
+    return wrong
+
+
 def check() -> list[str]:
     """Returns what is wrong, a line each."""
-    return without_opening() + names_of_nothing() + ragged() + fragments()
+    return (
+        without_opening()
+        + names_of_nothing()
+        + ragged()
+        + fragments()
+        + openings_without_verb()
+        + lists_of_modules()
+    )

@@ -56,7 +56,8 @@ FITS = [
 
 
 def main():
-    print("// Written by tools/math_coefficients.py: polynomials of the math kernels, highest power last.")
+    print("// Has the polynomials of the math kernels, highest power last; tools/math_coefficients.py")
+    print("// writes it.")
     print("// clang-format off\n#pragma once\n")
     print("namespace triton_runner::num::SIMD_ISA {\nnamespace {\n")
     for name, ctype, function, interval, count in FITS:

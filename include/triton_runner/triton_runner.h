@@ -1,4 +1,4 @@
-// Triton Runner: the C++ API, in one header.
+// Offers the C++ API of Triton Runner in one header.
 //
 // A kernel is text or bytes at one level of its compilation. Running one takes three steps: parse the
 // artifact, load a kernel from it, launch the kernel.

@@ -1,4 +1,5 @@
-// triton_runner._core.amdgcn: AMD's machine code, for reading: the instructions of a kernel, and what they do.
+// Makes triton_runner._core.amdgcn: AMD's machine code, for reading: the instructions of a kernel, and what
+// they do.
 #include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
 

@@ -1,4 +1,4 @@
-// Memory of its own for each argument that is a view of a storage which others are views of, too.
+// Gives memory of its own to each argument that is a view of a storage which others are views of, too.
 #pragma once
 #include "arguments.h"
 

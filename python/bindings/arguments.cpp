@@ -1,4 +1,4 @@
-// Argument conversion. A tensor gives its address and, as the memory that the kernel may touch, its whole
+// Converts arguments. A tensor gives its address and, as the memory that the kernel may touch, its whole
 // storage.
 #include "arguments.h"
 

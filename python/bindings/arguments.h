@@ -1,4 +1,4 @@
-// Python values as arguments of a kernel whose parameters are known, one by one.
+// Turns Python values into arguments of a kernel whose parameters are known, one by one.
 #pragma once
 #include <string_view>
 #include <vector>

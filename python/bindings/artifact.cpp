@@ -1,4 +1,4 @@
-// The artifact store in Python: _core.artifact.
+// Makes _core.artifact: the artifact store in Python.
 #include <triton_runner/artifact/artifact.h>
 #include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/artifact/mix.h>

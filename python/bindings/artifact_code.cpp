@@ -1,5 +1,5 @@
-// _core.ArtifactCode: an artifact below Triton's IR (LLIR, PTX, cubin, AMDGCN), whose code is loaded once a
-// set of argument types; and how values find the parameters of any artifact (launch/settle.h).
+// Makes _core.ArtifactCode: an artifact below Triton's IR (LLIR, PTX, cubin, AMDGCN), whose code is loaded
+// once a set of argument types; and how values find the parameters of any artifact (launch/settle.h).
 #include "artifact_code.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Launches of kernels that take their values by what an artifact says, not by a Python function's signature.
+// Declares launches of kernels that take their values by what an artifact says, not by a Python function's
+// signature.
 #pragma once
 #include "arguments.h"
 #include "launch.h"

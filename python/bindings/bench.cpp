@@ -1,4 +1,4 @@
-// _core.bench: bursts of launches from C++, the least that a launch can cost from anywhere.
+// Makes _core.bench: bursts of launches from C++, the least that a launch can cost from anywhere.
 #include <chrono>
 
 #include <triton_runner/device/cuda_api.h>

@@ -1,6 +1,6 @@
-// _core.Call: what kernel[grid] is for a kernel of triton_runner.jit. A call whose key is known goes straight
-// to the launcher of its compiled kernel; any other goes through kernel.run, and is known afterwards. The first
-// launch of a kernel goes Triton's way and is not learned: what is launched once does not pay for it.
+// Makes _core.Call: what kernel[grid] is for a kernel of triton_runner.jit. A call whose key is known goes
+// straight to the launcher of its compiled kernel; any other goes through kernel.run, and is known afterwards.
+// The first launch of a kernel goes Triton's way and is not learned: what is launched once does not pay for it.
 //
 // A type of CPython's own kind, as the arguments of a call are to come without a tuple or a dict of them.
 #include "dispatch.h"

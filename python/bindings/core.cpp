@@ -1,4 +1,4 @@
-// The extension module: a list of what each file of this folder adds to it.
+// Makes the extension module: a list of what each file of this folder adds to it.
 #include "bindings.h"
 
 NB_MODULE(_core, m) {

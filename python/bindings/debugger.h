@@ -1,4 +1,4 @@
-// A debugger of launches: the core's part, and the front end in Python that it calls.
+// Declares a debugger of launches: the core's part, and the front end in Python that it calls.
 #pragma once
 #include <triton_runner/probe/debugger.h>
 

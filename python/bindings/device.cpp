@@ -1,4 +1,4 @@
-// GPU drivers, memory and kernels loaded on them in Python: _core.device.
+// Makes _core.device: GPU drivers, memory and kernels loaded on them, in Python.
 #include <triton_runner/deploy/deploy.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/launch/gpu_kernel.h>

@@ -1,4 +1,4 @@
-// The cache of launches: guards, learning, garbage collection. site.cpp computes the keys.
+// Implements the cache of launches: guards, learning, garbage collection. site.cpp computes the keys.
 #include "dispatch.h"
 
 #include <sys/stat.h>

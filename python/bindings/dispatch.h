@@ -1,6 +1,6 @@
-// The launch fast path. Dispatch caches the launches of one kernel under a key that is computed from the call's
-// arguments; a call with a cached key launches the same compiled code again, without Triton's Python code. A
-// cached launch is used only while its guards hold (triton_runner/_jit/dispatch.py).
+// Declares the launch fast path. Dispatch caches the launches of one kernel under a key that is computed from
+// the call's arguments; a call with a cached key launches the same compiled code again, without Triton's
+// Python code. A cached launch is used only while its guards hold (triton_runner/_jit/dispatch.py).
 #pragma once
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// The exchange tables of tensor types, found once a type.
+// Finds the exchange tables of tensor types, once a type.
 #include "dlpack.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The executor seam in Python: _core.Kernel, its options, and the op table.
+// Makes the executor seam in Python: _core.Kernel, its options, and the op table.
 #include <bit>
 
 #include <nanobind/stl/variant.h>

@@ -1,5 +1,5 @@
-// Held<T>: a shared pointer whose count Python's lock guards. std::shared_ptr counts with atomic operations,
-// each of which costs as much as reading an argument.
+// Declares Held<T>: a shared pointer whose count Python's lock guards. std::shared_ptr counts with atomic
+// operations, each of which costs as much as reading an argument.
 #pragma once
 #include <utility>
 

@@ -1,4 +1,4 @@
-// triton_runner._core.ir: modules and their ops, for walking and small edits, and the op table.
+// Makes triton_runner._core.ir: modules and their ops, for walking and small edits, and the op table.
 #include "ir.h"
 
 #include <triton_runner/ir/edit.h>

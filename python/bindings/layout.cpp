@@ -1,4 +1,4 @@
-// triton_runner._core.layout: encodings from their text, and the tables of where elements are.
+// Makes triton_runner._core.layout: encodings from their text, and the tables of where elements are.
 #include <nanobind/ndarray.h>
 
 #include <triton_runner/base/try.h>

@@ -1,4 +1,4 @@
-// Parameters and options of compiled kernels, from Python's tuples and dicts.
+// Reads parameters and options of compiled kernels, from Python's tuples and dicts.
 #include "parameters.h"
 
 namespace triton_runner::python {

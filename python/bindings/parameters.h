@@ -1,4 +1,5 @@
-// How Python says what a compiled kernel takes: (name, kind, type, bits) a parameter, and a dict of options.
+// Tells how Python says what a compiled kernel takes: (name, kind, type, bits) a parameter, and a dict of
+// options.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
-// An object that Triton's launcher takes as a pointer has data_ptr(), and perhaps nothing else. A kernel on
-// the CPU may touch the memory of its arguments only, so the extent of that memory is found here.
+// Reads pointers: an object that Triton's launcher takes as a pointer has data_ptr(), and perhaps nothing
+// else. A kernel on the CPU may touch the memory of its arguments only, so the extent of that memory is found
+// here.
 #include "pointers.h"
 
 #include <cctype>

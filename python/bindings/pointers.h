@@ -1,4 +1,4 @@
-// Objects that are pointers to a kernel: what they are by their type, and where those that only have
+// Reads objects that are pointers to a kernel: what they are by their type, and where those that only have
 // data_ptr() and dtype lie. Tensors of PyTorch and arrays of NumPy are read in arguments.cpp.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// _core.probe: what dumps are made of. Recordings are read as NumPy arrays that share their memory.
+// Makes _core.probe: what dumps are made of. Recordings are read as NumPy arrays that share their memory.
 #include <nanobind/ndarray.h>
 
 #include <triton_runner/base/diagnostic.h>

@@ -1,4 +1,4 @@
-// _core.probe: registers of AMD's machine code.
+// Makes _core.probe: registers of AMD's machine code.
 #include <triton_runner/probe/amdgcn.h>
 
 #include "recorder.h"

@@ -1,4 +1,4 @@
-// _core.probe: what a launch of machine code executes, counted.
+// Makes _core.probe: what a launch of machine code executes, counted.
 #include <nanobind/ndarray.h>
 
 #include <triton_runner/exec/count_observer.h>

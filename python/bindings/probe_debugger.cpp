@@ -1,4 +1,4 @@
-// _core.probe.Debugger: what a debugger's front end in Python sees of a launch that stands.
+// Makes _core.probe.Debugger: what a debugger's front end in Python sees of a launch that stands.
 #include <triton_runner/num/types.h>
 #include <triton_runner/tile/tile.h>
 

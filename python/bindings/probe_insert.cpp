@@ -1,5 +1,5 @@
-// _core.probe.insert_stores and its kin: values stored to a buffer by the kernel itself, on a GPU or the SIMT
-// engine.
+// Makes _core.probe.insert_stores and its kin: values stored to a buffer by the kernel itself, on a GPU or
+// the SIMT engine.
 #include <nanobind/ndarray.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// _core.probe: registers of PTX. Taps in TTGIR, the plan that they give, and what records by it.
+// Makes _core.probe: registers of PTX. Taps in TTGIR, the plan that they give, and what records by it.
 #include <nanobind/ndarray.h>
 
 #include <triton_runner/ir/module.h>

@@ -1,4 +1,4 @@
-// _core.probe: the replay of one SM.
+// Makes _core.probe: the replay of one SM.
 #include <triton_runner/exec/count_observer.h>
 #include <triton_runner/replay/footprint.h>
 #include <triton_runner/replay/replay.h>

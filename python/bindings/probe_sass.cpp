@@ -1,4 +1,4 @@
-// _core.probe: values of PTX registers found in the machine code of a cubin.
+// Makes _core.probe: values of PTX registers found in the machine code of a cubin.
 #include <nanobind/ndarray.h>
 
 #include <triton_runner/probe/sass.h>

@@ -1,4 +1,4 @@
-// _core.probe: Python's variables in registers of PTX and of machine code.
+// Makes _core.probe: Python's variables in registers of PTX and of machine code.
 #include <triton_runner/probe/variables.h>
 
 #include <triton_runner/num/types.h>

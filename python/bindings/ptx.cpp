@@ -1,5 +1,5 @@
-// triton_runner._core.ptx: a PTX module, its functions and their instructions, for reading. Handles are thin:
-// a pointer into the graph and the module that keeps it alive.
+// Makes triton_runner._core.ptx: a PTX module, its functions and their instructions, for reading. Handles are
+// thin: a pointer into the graph and the module that keeps it alive.
 #include <triton_runner/ptx/flow.h>
 #include <triton_runner/ptx/liveness.h>
 #include <triton_runner/ptx/module.h>

@@ -1,5 +1,5 @@
-// Launcher::queue: from the bits that were read for a call's key to the driver's call, with nothing made in
-// between.
+// Implements Launcher::queue: from the bits that were read for a call's key to the driver's call, with
+// nothing made in between.
 #include "queue.h"
 
 #include <triton_runner/exec/scalar.h>

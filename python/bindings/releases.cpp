@@ -1,4 +1,4 @@
-// _core.ir.releases: the rows of releases.def.
+// Makes _core.ir.releases: the rows of releases.def.
 #include <triton_runner/ir/releases.h>
 
 #include "bindings.h"

@@ -1,4 +1,4 @@
-// triton_runner._core.report: where the lines of a level's text come from.
+// Makes triton_runner._core.report: where the lines of a level's text come from.
 #include <triton_runner/report/layouts.h>
 #include <triton_runner/report/map.h>
 

@@ -1,5 +1,6 @@
-// triton_runner._core.sass: NVIDIA's machine code, for reading: functions, instructions, what the table says of them, where they
-// lead, which registers are live, and hazards. Handles are thin: a place in a function that its module keeps alive.
+// Makes triton_runner._core.sass: NVIDIA's machine code, for reading: functions, instructions, what the table
+// says of them, where they lead, which registers are live, and hazards. Handles are thin: a place in a
+// function that its module keeps alive.
 #include <triton_runner/base/text.h>
 #include <triton_runner/sass/facts.h>
 #include <triton_runner/sass/flow.h>

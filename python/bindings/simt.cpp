@@ -1,4 +1,4 @@
-// The SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
+// Makes the SIMT engine in Python: PTX or a cubin to a kernel of the executor seam.
 #include <triton_runner/amdgcn/code_object.h>
 #include <triton_runner/amdgcn/decode.h>
 #include <triton_runner/base/try.h>

@@ -1,4 +1,4 @@
-// _core.ir.translate: the text of one Triton release as another one reads it.
+// Makes _core.ir.translate: the text of one Triton release as another one reads it.
 #include <triton_runner/ir/translate.h>
 
 #include "bindings.h"

@@ -1,4 +1,4 @@
-// Tuples of values taken apart, and what a value is to a launch.
+// Takes tuples of values apart, and tells what a value is to a launch.
 #include "values.h"
 
 #include "pointers.h"

@@ -1,5 +1,5 @@
-// The values that callers give for parameters, before anything is converted: tuples taken apart, and for each
-// value what decides how it is passed.
+// Declares the values that callers give for parameters, before anything is converted: tuples taken apart, and
+// for each value what decides how it is passed.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-"""triton_runner.gluon: Gluon with a jit whose kernels take triton_runner's keywords (`ttgir_dir=`, `level=`,
+"""Offers Gluon with a jit whose kernels take triton_runner's keywords (`ttgir_dir=`, `level=`,
 `dump_value=`, ...). All other names are those of triton.experimental.gluon, in Triton 3.4 and later."""
 
 from __future__ import annotations

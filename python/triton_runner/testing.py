@@ -1,4 +1,4 @@
-"""Benchmarks and comparisons on the current device."""
+"""Offers benchmarks and comparisons on the current device."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""TLX, the language of warp groups, buffers and barriers of Meta's fork of Triton (fbtriton), which the
-package triton-utlx adds to Triton 3.8. The names are looked up in either of them when a kernel uses them. A
-file with TLX kernels can therefore be imported without both, and its kernels can be run from artifacts of
-later levels."""
+"""Offers TLX, the language of warp groups, buffers and barriers of Meta's fork of Triton (fbtriton), which
+the package triton-utlx adds to Triton 3.8. The names are looked up in either of them when a kernel uses
+them. A file with TLX kernels can therefore be imported without both, and its kernels can be run from
+artifacts of later levels."""
 
 from __future__ import annotations
 

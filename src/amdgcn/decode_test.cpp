@@ -1,4 +1,5 @@
-// Instructions from their bits: an example of each encoding, as LLVM's assembler encodes it, and encodings that are refused.
+// Tests instructions from their bits: an example of each encoding, as LLVM's assembler encodes it, and
+// encodings that are refused.
 #include <triton_runner/amdgcn/decode.h>
 
 #include <triton_runner/amdgcn/code_object.h>

@@ -1,4 +1,4 @@
-// The decoder of decode.h: its state and what its files share.
+// Declares the decoder of decode.h: its state and what its files share.
 #pragma once
 #include <triton_runner/amdgcn/decode.h>
 

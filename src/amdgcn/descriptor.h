@@ -1,4 +1,5 @@
-// The kernel descriptor of a code object (LLVM's AMDGPU guide, "Kernel Descriptor"): 64 bytes, and the directives that they stand for.
+// Reads the kernel descriptor of a code object (LLVM's AMDGPU guide, "Kernel Descriptor"): 64 bytes, and the
+// directives that they stand for.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Immediates that LLVM spells: counters that are waited for, messages, hardware registers, swizzles.
+// Prints immediates that LLVM spells: counters that are waited for, messages, hardware registers, swizzles.
 #include <triton_runner/base/text.h>
 
 #include "decoder.h"

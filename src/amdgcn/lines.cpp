@@ -1,4 +1,5 @@
-// The reader of .debug_line: a program of small instructions, each of which moves an address and a line, and writes rows.
+// Implements the reader of .debug_line: a program of small instructions, each of which moves an address and a
+// line, and writes rows.
 #include "lines.h"
 
 #include <algorithm>

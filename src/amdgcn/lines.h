@@ -1,4 +1,5 @@
-// Lines of the program by address: .debug_line of a code object (DWARF 2 to 5, "Line Number Information").
+// Reads lines of the program by address: .debug_line of a code object (DWARF 2 to 5, "Line Number
+// Information").
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// Memory: scalar loads, LDS, flat, global, scratch and buffers, with the policies of their caches.
+// Decodes instructions of memory: scalar loads, LDS, flat, global, scratch and buffers, with the policies of
+// their caches.
 #include <triton_runner/base/text.h>
 
 #include "decoder.h"

@@ -1,4 +1,4 @@
-// From an instruction to its row, by name; then its operands, by the row's words.
+// Goes from an instruction to its row, by name; then its operands, by the row's words.
 #include <triton_runner/amdgcn/opcode.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The reader of AMDGCN: operands, modifiers, places, metadata, and what is wrong with a text.
+// Tests the reader of AMDGCN: operands, modifiers, places, metadata, and what is wrong with a text.
 #include <triton_runner/amdgcn/opcode.h>
 
 #include "test.h"

@@ -1,5 +1,5 @@
-// Vector instructions: the formats of 32 and 64 bits with what may follow (SDWA, DPP, a literal), packed ones, products of
-// matrices, and two at once.
+// Implements vector instructions: the formats of 32 and 64 bits with what may follow (SDWA, DPP, a literal),
+// packed ones, products of matrices, and two at once.
 #include <bit>
 
 #include "decoder.h"

@@ -1,5 +1,5 @@
-// The state along a way: of each register that a load is to write, how many operations its counter was given since. A wait for at
-// most n of them ends all that have n or more behind them.
+// Follows the state along a way: of each register that a load is to write, how many operations its counter
+// was given since. A wait for at most n of them ends all that have n or more behind them.
 #include <triton_runner/amdgcn/waits.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// AMD assembly: what its metadata and comments say of its kernels.
+// Reads AMD assembly: what its metadata and comments say of its kernels.
 #include <triton_runner/artifact/amdgcn_metadata.h>
 #include <triton_runner/base/text.h>
 

@@ -1,4 +1,4 @@
-// The entries of .nv.info sections, for the readers of cubins.
+// Reads the entries of .nv.info sections, for the readers of cubins.
 #pragma once
 #include <triton_runner/artifact/elf.h>
 

@@ -1,4 +1,5 @@
-// A kernel's parameters in constant bank 0, its own constants, its block: what an engine needs beside the code.
+// Reads a kernel's parameters in constant bank 0, its own constants, its block: what an engine needs beside
+// the code.
 #include <triton_runner/artifact/cubin.h>
 #include <triton_runner/base/try.h>
 

@@ -1,4 +1,4 @@
-// One description out of two sources: what the artifact says, and what its metadata file says.
+// Makes one description out of two sources: what the artifact says, and what its metadata file says.
 #include <algorithm>
 
 #include <triton_runner/base/try.h>

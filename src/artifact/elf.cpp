@@ -1,4 +1,4 @@
-// The ELF reader of elf.h.
+// Implements the ELF reader of elf.h.
 #include <triton_runner/artifact/elf.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Fatbins: a header, then entries of a header and a payload each, in sections of ELF files that nvcc makes.
+// Reads fatbins: a header, then entries of a header and a payload each, in sections of ELF files that nvcc
+// makes.
 //
 // The format is not documented; what is read here was found by comparing what nvcc 11.8 to 13.2 made.
 #include <triton_runner/artifact/fatbin.h>

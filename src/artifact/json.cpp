@@ -1,4 +1,4 @@
-// A JSON parser: recursive descent with a depth limit, errors with line and column.
+// Implements a JSON parser: recursive descent with a depth limit, errors with line and column.
 #include <triton_runner/artifact/json.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// The outline of LLVM IR as Triton writes it: kernel definitions, their attributes and annotations, shared
-// memory.
+// Reads the outline of LLVM IR as Triton writes it: kernel definitions, their attributes and annotations,
+// shared memory.
 #include <map>
 
 #include "scan.h"

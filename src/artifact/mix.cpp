@@ -1,4 +1,4 @@
-// Instructions by opcode, as the listings of disassemblers and AMD assembly have them: one a line.
+// Counts instructions by opcode, as the listings of disassemblers and AMD assembly have them: one a line.
 #include <triton_runner/artifact/mix.h>
 
 #include <algorithm>

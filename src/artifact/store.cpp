@@ -1,4 +1,4 @@
-// Finding, reading and writing artifacts on disk.
+// Finds, reads and writes artifacts on disk.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Words of a text with its comments blanked out, for the scanners that read only the outline of a file.
+// Gives words of a text with its comments blanked out, for the scanners that read only the outline of a file.
 #pragma once
 #include <cctype>
 #include <string>

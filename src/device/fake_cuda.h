@@ -1,5 +1,5 @@
-// A fake CUDA for tests: a table of functions that record their calls and fail where they are told to. The
-// real CudaDriver runs on it in the tests of device/ and launch/.
+// Declares a fake CUDA for tests: a table of functions that record their calls and fail where they are told
+// to. The real CudaDriver runs on it in the tests of device/ and launch/.
 #pragma once
 #include <chrono>
 #include <cstdint>

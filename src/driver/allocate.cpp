@@ -1,5 +1,5 @@
-// Memory: what programs allocate, pin, register and free, and what they ask about pointers. Managed and pinned memory is memory like
-// any other, as the device is this machine.
+// Implements the memory of the driver: what programs allocate, pin, register and free, and what they ask
+// about pointers. Managed and pinned memory is memory like any other, as the device is this machine.
 #include <cstring>
 #include <new>
 

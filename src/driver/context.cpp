@@ -1,4 +1,4 @@
-// Contexts: the device's primary one, those that programs make, and which is current on a thread.
+// Implements contexts: the device's primary one, those that programs make, and which is current on a thread.
 #include <utility>
 
 #include "calls.h"

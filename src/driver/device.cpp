@@ -1,4 +1,5 @@
-// The device, which is a chip of the table that `triton-runner cuda --chip` reads, and the driver as a whole.
+// Implements the device, which is a chip of the table that `triton-runner cuda --chip` reads, and the driver
+// as a whole.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

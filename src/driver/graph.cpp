@@ -1,4 +1,5 @@
-// Graphs: nodes of work and what each comes after, made by calls or by a capture, copied when they are instantiated.
+// Implements graphs: nodes of work and what each comes after, made by calls or by a capture, copied when they are
+// instantiated.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,6 @@
-// The linker of PTX, and where the logs of a compilation go. What is linked is PTX text: modules of one program that name each other's
-// functions become one text, which modules are loaded from as from a cubin.
+// Implements the linker of PTX, and where the logs of a compilation go. What is linked is PTX text: modules
+// of one program that name each other's functions become one text, which modules are loaded from as from a
+// cubin.
 #include <algorithm>
 #include <cstring>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Modules and libraries: PTX, cubins and fatbins, their functions and variables.
+// Implements modules and libraries: PTX, cubins and fatbins, their functions and variables.
 #include <algorithm>
 #include <cstring>
 #include <fstream>

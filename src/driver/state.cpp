@@ -1,4 +1,4 @@
-// The process's State, what a fork makes of it, and messages.
+// Has the process's State, what a fork makes of it, and messages.
 #include "state.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// Streams and events. What a stream is given is executed at once, in the order of the calls, so that a fault is the error of the call that
-// brought it; what a capturing stream is given becomes nodes of its graph.
+// Implements streams and events. What a stream is given is executed at once, in the order of the calls, so
+// that a fault is the error of the call that brought it; what a capturing stream is given becomes nodes of
+// its graph.
 #include <algorithm>
 #include <cstring>
 #include <utility>

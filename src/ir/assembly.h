@@ -1,5 +1,5 @@
-// The language of the table's assembly column: how an op's text after its name is put together. Parser and
-// printer both run it. Its words stand apart by spaces:
+// Declares the language of the table's assembly column: how an op's text after its name is put together.
+// Parser and printer both run it. Its words stand apart by spaces:
 //
 //   %x           operand group x of the row, comma-separated where variadic
 //   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (an i32
@@ -17,7 +17,7 @@
 //   @dep         [%dep], an optional dependency on a token, with which the op has a token as its last result
 //   R            a region
 //   _            no space here
-//   !name        written by hand in custom.cpp
+//   !name        written by hand in custom.cpp or custom_control.cpp
 //   ; RULE x     what the results' types are where the text does not say: same x (of each of the group's),
 //                pointee x, scalar x, i1 x (its shape), twice x, token, i32, i64, or a type's name
 //

@@ -1,5 +1,6 @@
-// The parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and inline
-// locations are looked up by their slice of the text first, so that each distinct spelling is parsed once.
+// Declares the parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and
+// inline locations are looked up by their slice of the text first, so that each distinct spelling is parsed
+// once.
 //
 // Errors: the first one is kept and the position jumps to the end of the text, where nothing matches, so that
 // every caller unwinds without checks of its own; functions that return types, attributes or values never

@@ -1,4 +1,4 @@
-// Computes fma.oob: elements that a tensor copy marked as outside of its tensor count as zero. PTX ISA
+// Computes fma.oob: elements that a tensor copy marked as outside of its tensor count as zero. See PTX ISA
 // 9.7.4.4, 5.5.4.
 #include <triton_runner/lanes/oob.h>
 

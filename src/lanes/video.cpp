@@ -1,4 +1,4 @@
-// Computes cvt.pack and the video instructions: scalar code, compiled once. PTX ISA 9.7.9.22, 9.7.18.
+// Computes cvt.pack and the video instructions: scalar code, compiled once. See PTX ISA 9.7.9.22, 9.7.18.
 #include <triton_runner/lanes/video.h>
 
 #include "simd/rows.h"

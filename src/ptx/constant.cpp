@@ -1,5 +1,5 @@
 // Parses and computes constants: literals, WARP_SZ, and expressions of them, with the values that ptxas
-// gives. PTX ISA 4.5. Where the ISA leaves something open, or ptxas does otherwise, ptxas decides
+// gives. See PTX ISA 4.5. Where the ISA leaves something open, or ptxas does otherwise, ptxas decides
 // (doc/internals/ptx.md#numbers): tests/golden/ptx-constants.txt holds its answers.
 #include <bit>
 #include <cfloat>

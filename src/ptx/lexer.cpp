@@ -1,5 +1,5 @@
 // Implements the parser's reading of characters: blanks and comments, names, strings, and the messages for a
-// text that has none of them where one has to be. PTX ISA 4.1 to 4.4.
+// text that has none of them where one has to be. See PTX ISA 4.1 to 4.4.
 #include <array>
 
 #include "parser.h"

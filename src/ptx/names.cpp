@@ -1,5 +1,5 @@
 // Implements the parser's names of a function: scopes that hide each other, registers made when they are
-// first used, labels that stand further down than those who branch to them. PTX ISA 4.4, 5.4.
+// first used, labels that stand further down than those who branch to them. See PTX ISA 4.4, 5.4.
 #include <algorithm>
 
 #include "parser.h"

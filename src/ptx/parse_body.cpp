@@ -1,5 +1,5 @@
-// Parses bodies: statements, labels, the directives among them, instructions. PTX ISA 4.3, 9.1 to 9.3. Their
-// operands are in parse_operands.cpp, .file and .loc in parse_lines.cpp.
+// Parses bodies: statements, labels, the directives among them, instructions. See PTX ISA 4.3, 9.1 to 9.3.
+// Their operands are in parse_operands.cpp, .file and .loc in parse_lines.cpp.
 #include <algorithm>
 
 #include "forms.h"

@@ -1,5 +1,5 @@
 // Finds the places in the source: .file, .loc, and the strings of .debug_str that .loc names functions by.
-// Files and strings stand after the code, so that lines are finished when all is read. PTX ISA 11.5.
+// Files and strings stand after the code, so that lines are finished when all is read. See PTX ISA 11.5.
 #include "parser.h"
 
 namespace triton_runner::ptx {

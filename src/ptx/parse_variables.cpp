@@ -1,4 +1,4 @@
-// Parses variables, parameters and their initial values. PTX ISA 5.4.
+// Parses variables, parameters and their initial values. See PTX ISA 5.4.
 
 #include "parser.h"
 

@@ -1,5 +1,5 @@
-// Lowering: from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op, bound by the
-// name in LOWER(name) of ops.def.
+// Declares the lowering, from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op,
+// bound by the name in LOWER(name) of ops.def.
 //
 //   void lower_twice(Lowering& l, const ir::Op& op) {
 //     l.emit<run_twice>(op);  // slots as the op has them

@@ -1,4 +1,4 @@
-// A golden case: the header comments of an IR file, and the arrays that they ask for.
+// Reads a golden case: the header comments of an IR file, and the arrays that they ask for.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The tool "insert": what a dump puts into a kernel, and what it records when an engine runs that.
+// Implements the tool "insert": what a dump puts into a kernel, and what it records when an engine runs that.
 #pragma once
 #include "case_file.h"
 

@@ -1,4 +1,4 @@
-// The tool "insert" at PTX: the stores that a dump puts behind instructions, and what they record.
+// Implements the tool "insert" at PTX: the stores that a dump puts behind instructions, and what they record.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,5 +1,5 @@
-// The task pool under load, for ThreadSanitizer: compiled from the pool's source alone, so that it builds in
-// seconds.
+// Puts the task pool under load, for ThreadSanitizer: compiled from the pool's source alone, so that it
+// builds in seconds.
 #include <atomic>
 #include <thread>
 #include <vector>

@@ -1,4 +1,5 @@
-// The tool "sass": where the results of PTX instructions are in the machine code that ptxas made of them.
+// Implements the tool "sass": where the results of PTX instructions are in the machine code that ptxas made
+// of them.
 #pragma once
 #include "case_file.h"
 

@@ -1,5 +1,5 @@
-// The unit tests' whole framework: TEST registers a function, CHECK and CHECK_EQ record what does not hold
-// and go on.
+// Has the unit tests' whole framework: TEST registers a function, CHECK and CHECK_EQ record what does not
+// hold and go on.
 //
 //   #include "test.h"
 //   TEST(locate_counts_lines) { CHECK_EQ(locate("a\nb", 2, "f").line, 2); }

@@ -1,5 +1,5 @@
-// The artifact store: a kernel at one level of its compilation, found on disk and described from its metadata
-// file, or from the artifact itself where there is none.
+// Declares the artifact store: a kernel at one level of its compilation, found on disk and described from its
+// metadata file, or from the artifact itself where there is none.
 //
 // Fields that neither source tells stay absent and are named in Description::missing; nothing is guessed.
 #pragma once

@@ -1,5 +1,5 @@
-// The device code of a file that holds several pieces of it: a fatbin (*.fatbin), or a program or library whose
-// sections hold fatbins, as nvcc makes them.
+// Finds the device code of a file that holds several pieces of it: a fatbin (*.fatbin), or a program or
+// library whose sections hold fatbins, as nvcc makes them.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// JSON, as far as metadata files need it: parsed into a small tree, located errors, no exceptions.
+// Reads JSON, as far as metadata files need it: parsed into a small tree, located errors, no exceptions.
 #pragma once
 #include <cstdint>
 #include <string>

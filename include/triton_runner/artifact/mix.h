@@ -1,4 +1,4 @@
-// How often each instruction stands in a kernel's machine code.
+// Counts how often each instruction stands in a kernel's machine code.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// How many blocks of a kernel an SM holds at once, and what keeps it from holding more. No GPU is asked.
+// Computes how many blocks of a kernel an SM holds at once, and what keeps it from holding more. No GPU is
+// asked.
 //
 // The limits of each architecture are those of the CUDA Programming Guide, "Compute Capabilities"; registers
 // are given out to warps in 256, shared memory to blocks in 128 bytes (sm_75: 256), as NVIDIA's occupancy

@@ -1,4 +1,4 @@
-// Diagnostics: what went wrong with what the user gave us, where, and what to do about it.
+// Declares diagnostics: what went wrong with what the user gave us, where, and what to do about it.
 //
 // Bad input is reported as Diagnostics in a sink that the caller owns; nothing here prints, throws or exits.
 #pragma once

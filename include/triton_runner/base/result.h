@@ -1,4 +1,4 @@
-// Result<T>: a value, or the Diagnostic that says why there is none.
+// Declares Result<T>: a value, or the Diagnostic that says why there is none.
 #pragma once
 #include <cassert>
 #include <utility>

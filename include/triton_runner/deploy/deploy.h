@@ -1,4 +1,5 @@
-// Kernels shipped with a C++ program and launched by name: no Python, no Triton, no compiler on the machine.
+// Launches kernels that are shipped with a C++ program, by their names: no Python, no Triton, no compiler on
+// the machine.
 //
 // `triton-runner export` writes a folder: binaries of a kernel for several architectures and
 // specialisations, and index.json, which says what each was compiled for. A program opens the folder, and

@@ -1,5 +1,5 @@
-// A kernel of an exported folder as a function of TVM-FFI, which Python, C++ and Rust load from one shared
-// library (examples/tvm_ffi), with neither Python nor Triton behind it:
+// Makes a kernel of an exported folder as a function of TVM-FFI, which Python, C++ and Rust load from one
+// shared library (examples/tvm_ffi), with neither Python nor Triton behind it:
 //
 //   TRITON_RUNNER_TVM_FFI(add, "kernels", "add_kernel",
 //                         [](const deploy::Variant& variant, const auto& arguments) {

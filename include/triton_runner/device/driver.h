@@ -1,5 +1,5 @@
-// One seam in front of the GPU drivers: CUDA and HIP implement Driver, each over a table of the library's
-// entry points, so that a test puts recording functions into the table and runs the real code.
+// Puts one seam in front of the GPU drivers: CUDA and HIP implement Driver, each over a table of the
+// library's entry points, so that a test puts recording functions into the table and runs the real code.
 //
 // Handles are the library's own pointers, as integers. Every failing call becomes a Diagnostic that names the
 // library's function, its error's name and text: "cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel

@@ -1,5 +1,5 @@
-// The heap from which malloc and free of a kernel take their memory: of a launch, or of a context, where pointers live from
-// one launch to the next (simt::LoadOptions::heap).
+// Declares the heap from which malloc and free of a kernel take their memory: of a launch, or of a context,
+// where pointers live from one launch to the next (simt::LoadOptions::heap).
 #pragma once
 #include <atomic>
 #include <cstdint>

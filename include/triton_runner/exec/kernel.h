@@ -1,4 +1,5 @@
-// The one seam between who launches and what executes: a loaded kernel with its parameters, and launch().
+// Declares the one seam between who launches and what executes: a loaded kernel with its parameters, and
+// launch().
 //
 // The tile engine, the SIMT engine, CUDA and HIP implement Kernel; jit, CLI, dump, compare and bench see only
 // this.

@@ -1,4 +1,4 @@
-// Checked memory: which bytes a launch may touch, and what to say about an address outside of them.
+// Declares checked memory: which bytes a launch may touch, and what to say about an address outside of them.
 #pragma once
 #include <cstdint>
 #include <functional>

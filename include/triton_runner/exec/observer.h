@@ -1,4 +1,5 @@
-// The interface that probes implement: an engine hands them every value that they ask for, as it is computed.
+// Declares the interface that probes implement: an engine hands them every value that they ask for, as it is
+// computed.
 #pragma once
 #include <array>
 #include <cstdint>

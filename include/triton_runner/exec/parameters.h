@@ -1,5 +1,6 @@
-// How a compiled kernel takes its arguments where that differs from what the caller gives: host-side tensor
-// descriptors that became several parameters, and buffers that Triton passes after the caller's arguments.
+// Describes how a compiled kernel takes its arguments where that differs from what the caller gives:
+// host-side tensor descriptors that became several parameters, and buffers that Triton passes after the
+// caller's arguments.
 #pragma once
 #include <cstdint>
 #include <vector>

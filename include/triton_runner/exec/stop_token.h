@@ -1,4 +1,5 @@
-// A flag that one thread raises and running kernels poll: Ctrl-C and time-outs stop a kernel through it.
+// Declares a flag that one thread raises and running kernels poll: Ctrl-C and time-outs stop a kernel through
+// it.
 #pragma once
 #include <atomic>
 

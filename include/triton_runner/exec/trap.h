@@ -1,4 +1,5 @@
-// A fault of the kernel itself: a result, not an error of ours. Both engines report the same structure.
+// Declares a fault of the kernel itself: a result, not an error of ours. Both engines report the same
+// structure.
 #pragma once
 #include <array>
 #include <cstdint>

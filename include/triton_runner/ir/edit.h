@@ -1,5 +1,5 @@
-// Editing a module's graph. What was not touched keeps its
-// text; what was is printed from the graph (Module::str()).
+// Edits a module's graph. What was not touched keeps its text; what was is printed from the graph
+// (Module::str()).
 #pragma once
 #include <span>
 #include <string_view>

@@ -1,4 +1,5 @@
-// The effects of an op, as its row of ops.def gives them: the words of effects.def, and sets of them.
+// Declares the effects of an op, as its row of ops.def gives them: the words of effects.def, and sets of
+// them.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// The graph of an MLIR module of Triton's dialects: types,
-// attributes, locations, ops, blocks, regions, values.
+// Declares the graph of an MLIR module of Triton's dialects: types, attributes, locations, ops, blocks,
+// regions, values.
 //
 // Everything lives in the arena of its Module and dies with it; types and attributes are interned there, so
 // that two equal ones of one module are the same pointer. Names and texts are views into the module's source

@@ -1,5 +1,5 @@
-// Operand groups by the names that ops.def gives them:
-// op.group("barrier"). A name that no row has does not compile.
+// Declares operand groups by the names that ops.def gives them: op.group("barrier"). A name that no row has
+// does not compile.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// A parsed module: its graph, the source it came from, and the two printers.
+// Declares a parsed module: its graph, the source it came from, and the two printers.
 #pragma once
 #include <memory>
 #include <string>

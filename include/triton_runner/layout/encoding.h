@@ -1,5 +1,5 @@
-// TritonGPU encodings as data, and what they mean: the linear layout of a tensor or memory descriptor
-// that has one.
+// Declares TritonGPU encodings as data, and what they mean: the linear layout of a tensor or memory
+// descriptor that has one.
 //
 // The rules are those of Triton 3.9; spellings of older releases (CTAsPerCGA, versionMajor, hasLeadingOffset,
 // ...) are mapped to the same fields by whoever fills in an Encoding.

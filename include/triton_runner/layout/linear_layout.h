@@ -1,4 +1,4 @@
-// Linear layouts: maps between index spaces of power-of-two size that are linear over GF(2).
+// Declares linear layouts: maps between index spaces of power-of-two size that are linear over GF(2).
 //
 // A layout takes named inputs (register, lane, warp, block; offset; row, col) to named outputs (dim0, dim1,
 // ...). It is given by where each bit of each input goes; the image of an index is the XOR of the images of

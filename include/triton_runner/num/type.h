@@ -1,4 +1,4 @@
-// The element types of tiles: just the enumeration, so that ISA-specific files may include it.
+// Lists the element types of tiles: just the enumeration, so that ISA-specific files may include it.
 #pragma once
 #include <cstdint>
 

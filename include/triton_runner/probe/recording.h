@@ -1,4 +1,4 @@
-// The contents of a dump: series of records, one series a value that was asked for.
+// Declares the contents of a dump: series of records, one series a value that was asked for.
 //
 // A record is the value's raw bytes at one execution, in its own type and row-major, with the program that it
 // belongs to and the iteration of each loop around it. Nothing is converted on the way.

@@ -1,4 +1,4 @@
-// Choosing values of a module by what a person calls them.
+// Chooses values of a module by what a person calls them.
 #pragma once
 #include <span>
 #include <string>

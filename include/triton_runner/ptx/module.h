@@ -1,4 +1,4 @@
-// PTX text as a graph: what a program declares, and its instructions with every name resolved.
+// Holds PTX text as a graph: what a program declares, and its instructions with every name resolved.
 //
 // Parsing keeps the text, so that an untouched module prints back byte for byte; print_canonical writes from
 // the graph alone. Everything a Module hands out lives as long as it does. PTX ISA chapters 4 (syntax),

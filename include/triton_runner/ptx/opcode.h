@@ -1,5 +1,5 @@
-// The instruction set as tables: opcodes.def (one row an opcode), modifiers.def (types and every other
-// .suffix), special.def (special registers).
+// Declares the instruction set as tables: opcodes.def (one row an opcode), modifiers.def (types and every
+// other .suffix), special.def (special registers).
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,6 @@
-// The SIMT engine: runs PTX and NVIDIA's machine code on the CPU. A block of threads is one wide vector: each instruction runs over all
-// of them at once while they agree on the way, and under masks when they do not.
+// Declares the SIMT engine, which runs PTX and NVIDIA's machine code on the CPU. A block of threads is one
+// wide vector: each instruction runs over all of them at once while they agree on the way, and under masks
+// when they do not.
 #pragma once
 #include <array>
 #include <functional>

@@ -1,4 +1,4 @@
-// The tile engine: runs TTIR and TTGIR on the CPU, each op on a whole tile at once.
+// Declares the tile engine, which runs TTIR and TTGIR on the CPU, each op on a whole tile at once.
 #pragma once
 #include <functional>
 #include <memory>

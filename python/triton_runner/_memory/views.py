@@ -1,5 +1,5 @@
-"""The pieces of memory that a view has elements in. Under check="view" they are all that a launch may touch:
-what lies beside them in the storage is memory of the program's, and not of the argument.
+"""Finds the pieces of memory that a view has elements in. Under check="view" they are all that a launch may
+touch: what lies beside them in the storage is memory of the program's, and not of the argument.
 
 A view's elements are those that its shape and strides reach, with repeated ones (expand), in any order
 (transpose), overlapping (as_strided) or backwards. The core asks for them (python/bindings/arguments.cpp),

@@ -1,5 +1,5 @@
-"""Triton's own CUDA driver and launcher, unchanged, on the libcuda.so.1 of src/driver and on torch's CPU
-tensors (run --driver)."""
+"""Puts Triton's own CUDA driver and launcher, unchanged, on the libcuda.so.1 of src/driver and on torch's
+CPU tensors (run --driver)."""
 
 from __future__ import annotations
 

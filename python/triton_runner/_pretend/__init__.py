@@ -1,11 +1,10 @@
 """Makes CPU tensors say that they are CUDA tensors, for programs that ask for device="cuda" (triton-runner
-run --pretend-cuda); and makes programs that measure end soon (--quick: quick_install, quick_random,
-quick_pytest).
+run --pretend-cuda); and makes programs that measure end soon (--quick).
 
 All tensors stay on the CPU, and torch's C++ knows them as such. What Python asks is answered for one CUDA
-device: where a tensor is (tensors.py), the functions below torch.cuda and torch.accelerator (lowlevel.py),
-its streams, events and types (objects.py), and what torch.compile asks, so that Inductor writes Triton
-kernels (compiling.py). What cannot be had raises its reason (missing.py).
+device: where a tensor is, the functions below torch.cuda and torch.accelerator, its streams, events and
+types, and what torch.compile asks, so that Inductor writes Triton kernels. What cannot be had raises its
+reason.
 
 It is described in doc/guide/without-a-gpu.md, and tested by tests/python/pretend/test_pretend_cuda.py."""
 

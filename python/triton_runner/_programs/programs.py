@@ -126,10 +126,10 @@ def _check_signature(kernel: str, signature: str | None, constexprs: dict | None
     functions = [node for node in sources.nodes(file, ast.FunctionDef) if node.name == name]
     if len(functions) != 1 or not functions[0].decorator_list or functions[0].args.vararg:
         return
-    from triton_runner._worker import job
+    from triton_runner._worker import job, signatures
 
     try:
-        job.signature_of(_Declared(functions[0]), signature, constexprs, None)
+        signatures.signature_of(_Declared(functions[0]), signature, constexprs, None)
     except job.Refused as refused:
         raise fail(refused.message, *refused.notes) from None
 

@@ -1,4 +1,4 @@
-"""Names of libraries that measure time or compare results, kept as they were before a program ran:
+"""Keeps names of libraries that measure time or compare results as they were before a program ran:
 no right program replaces them."""
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ other one in a worker, so that there is one way through the stages. A request is
 
 run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name", "release"}; of a text "notes" too."""
 
-import ast
 import contextlib
 import dataclasses
 import hashlib
@@ -30,25 +29,13 @@ import re
 import sys
 import traceback
 
-from . import architectures, elements, program_file
+from . import architectures, program_file
 from .recorder import parse
-from .spelling import option
+from .refused import NotAssembled, Refused
+from .signatures import signature_of
 
 MLIR_LEVELS = ("ttir", "ttgir", "glir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
-
-
-class Refused(Exception):
-    """The request cannot be compiled as asked for: one sentence, and notes on what to do."""
-
-    def __init__(self, message, *notes):
-        super().__init__(message)
-        self.message = message
-        self.notes = list(notes)
-
-
-class NotAssembled(Refused):
-    """ptxas does not accept the text."""
 
 
 def release():
@@ -181,117 +168,6 @@ def innermost(function):
     while function is not None and not isinstance(function, JITFunction):
         function = None if inspect.ismodule(function) else getattr(function, "fn", None)
     return function
-
-
-def split_signature(text):
-    """The parts of "*fp32:16, tensordesc<fp16[64,64]>, 8": commas within brackets and quotes do not count."""
-    parts, depth, quote = [""], 0, ""
-    for c in text:
-        if quote or c in "\"'":
-            quote = "" if c == quote else quote or c
-        depth += (c in "<[({") - (c in ">])}")
-        if c == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [part.strip() for part in parts] if text.strip() else []
-
-
-_TYPE = re.compile(r"\*|[iu]\d+(:|$)|fp\d|bf16|tensordesc<|nvTmaDesc|B$|constexpr$")
-
-
-def _constant(word):
-    """The value that a word of a signature stands for, in a tuple; None if it is a type."""
-    if _TYPE.match(word):
-        return None
-    if word.startswith("tl."):
-        import triton.language as tl
-
-        return (getattr(tl, word[3:]),)
-    try:
-        return (ast.literal_eval(word),)
-    except (ValueError, SyntaxError):
-        raise Refused(
-            "the signature has %r, which is neither a type nor a constant" % word,
-            "types: *fp32, *fp16:16 (a multiple of 16), i32, fp32, tensordesc<fp16[64,64]>; "
-            "constants: 128, 0.5, True, None, 'text', tl.float16",
-        ) from None
-
-
-def signature_of(function, signature, constexprs, attrs):
-    """(types, constants, attributes) by parameter name.
-
-    signature: a dict, or "*fp32:16, i32, 128": a type, or a constant, for each parameter that constexprs
-    does not name. T:16 says that the value is a multiple of 16, T:1 that it is 1. attrs: more attributes,
-    {name: [[attribute, value]]}. Constants that nobody gives are the parameters' defaults.
-    """
-    parameters = inspect.signature(function.fn).parameters
-    constants = {name: decoded(value) for name, value in (constexprs or {}).items()}
-    if not isinstance(signature, dict):
-        words = signature if isinstance(signature, (list, tuple)) else split_signature(signature or "")
-        open_names = [name for name in parameters if name not in constants]
-        if len(words) > len(open_names):
-            raise Refused(
-                "the signature has %d entries for %d parameters of kernel '%s'"
-                % (len(words), len(open_names), function.__name__),
-                "its parameters: " + ", ".join(parameters),
-            )
-        signature = dict(zip(open_names, words))
-    for name in [*signature, *constants, *(attrs or {})]:
-        if name not in parameters:
-            raise Refused(
-                "kernel '%s' has no parameter %r" % (function.__name__, name),
-                "its parameters: " + ", ".join(parameters),
-            )
-    types, attributes = {}, {name: [list(a) for a in value] for name, value in (attrs or {}).items()}
-    constexpr_names = {p.name for p in function.params if p.is_constexpr}
-    for name, parameter in parameters.items():
-        word = signature.get(name)
-        if name in constants or word == "constexpr":
-            if name not in constants:
-                raise Refused(
-                    "parameter %r is a constexpr without a value" % name, "give it in " + option("constexprs")
-                )
-            if word and word != "constexpr":
-                types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
-        elif word is not None:
-            if isinstance(word, str):
-                word, unknown = elements.in_triton(word)
-                if unknown:
-                    raise Refused(
-                        "the signature has %r, and there is no element type %r" % (word, unknown),
-                        elements.KNOWN,
-                    )
-            value = _constant(word) if isinstance(word, str) else (decoded(word),)
-            if value is not None:
-                constants[name] = value[0]
-                continue
-            types[name], _, hint = word.partition(":") if "<" not in word else (word, "", "")
-            if hint == "16":
-                attributes.setdefault(name, []).append(["tt.divisibility", 16])
-            elif hint == "1":
-                constants[name] = 1
-            elif hint:
-                raise Refused("parameter %r: hint :%s is neither :16 nor :1" % (name, hint))
-        elif parameter.default is not inspect.Parameter.empty:
-            constants[name] = getattr(parameter.default, "value", parameter.default)
-        else:
-            what = "no value" if name in constexpr_names else "no type"
-            where = option("constexprs" if name in constexpr_names else "signature")
-            raise Refused(
-                "kernel '%s': parameter %r has %s" % (function.__name__, name, what),
-                "give it in %s; the parameters: %s" % (where, ", ".join(parameters)),
-            )
-    return types, constants, attributes
-
-
-def decoded(value):
-    """A constant as it came through JSON."""
-    if isinstance(value, dict):
-        from . import rebuild
-
-        return rebuild.value(value)
-    return value
 
 
 def _source(function, types, constants, attributes):

@@ -1,5 +1,5 @@
-// A code object of AMD's (hsaco) as the text that LLVM writes for it: its kernels' instructions decoded from .text, what its
-// kernel descriptors and its metadata say, and the program's lines where it has them.
+// Gives a code object of AMD's (hsaco) as the text that LLVM writes for it: its kernels' instructions decoded
+// from .text, what its kernel descriptors and its metadata say, and the program's lines where it has them.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Machine code of AMD's GPUs from its bytes: one instruction as the text that LLVM prints for it.
+// Reads machine code of AMD's GPUs from its bytes: one instruction as the text that LLVM prints for it.
 //
 //   01 02 04 68  (gfx942)      v_add_u32_e32 v2, v1, v1
 #pragma once

@@ -1,4 +1,4 @@
-// The table of encodings.def: which row an opcode's number has on a target.
+// Has the table of encodings.def: which row an opcode's number has on a target.
 #pragma once
 #include <array>
 #include <cstdint>

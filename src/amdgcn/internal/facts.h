@@ -1,5 +1,6 @@
-// Facts about an instruction of AMD's machine code: the registers that it reads and writes, where it leads, whether it asks for
-// memory. Registers have numbers of their own, of 32 bits each: v0 to v511, a0 to a511, s0 to s127.
+// Tells facts about an instruction of AMD's machine code: the registers that it reads and writes, where it
+// leads, whether it asks for memory. Registers have numbers of their own, of 32 bits each: v0 to v511, a0 to
+// a511, s0 to s127.
 #pragma once
 #include <optional>
 #include <string>

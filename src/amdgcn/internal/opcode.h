@@ -1,4 +1,4 @@
-// The table of opcodes.def, and an instruction matched with its row.
+// Has the table of opcodes.def, and an instruction matched with its row.
 #pragma once
 #include <array>
 #include <string_view>

@@ -1,5 +1,5 @@
-// AMD's machine code as LLVM writes it (AMDGCN): kernels, their instructions with operands and modifiers, what the kernel
-// descriptor says of them, and their arguments.
+// Reads AMD's machine code as LLVM writes it (AMDGCN): kernels, their instructions with operands and
+// modifiers, what the kernel descriptor says of them, and their arguments.
 //
 //   global_load_dword v1, v[2:3], off offset:16       operands v1, v[2:3], off; modifier offset = 16
 #pragma once

@@ -1,4 +1,5 @@
-// A bounds-checked reader of 64-bit little-endian ELF files: sections and symbols as views into the bytes.
+// Declares a bounds-checked reader of 64-bit little-endian ELF files: sections and symbols as views into the
+// bytes.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// TTIR and TTGIR of one Triton release, rewritten to what another release reads.
+// Rewrites TTIR and TTGIR of one Triton release to what another release reads.
 //
 // Names and texts of ops follow the columns of ops.def; encodings, types and the few ops that were replaced
 // by others follow src/ir/translate*.cpp. What a module means stays as it is: what has no counterpart is an

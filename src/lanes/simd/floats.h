@@ -1,5 +1,5 @@
 // Holds the formulas of floating-point arithmetic as NVIDIA's hardware has it: f32 NaNs are 0x7fffffff,
-// subnormals are kept unless .ftz, minimum and maximum order the zeros. PTX ISA 9.7.3.
+// subnormals are kept unless .ftz, minimum and maximum order the zeros. See PTX ISA 9.7.3.
 #pragma once
 #include <triton_runner/num/formats.h>
 

@@ -1,5 +1,5 @@
 // Computes arithmetic of f16, bf16 and their pairs: in f32, rounded once, which is right for sums and
-// products (f32 has more than twice the bits). PTX ISA 9.7.4, 9.7.5.
+// products (f32 has more than twice the bits). See PTX ISA 9.7.4, 9.7.5.
 #include "simd/floats.h"
 
 namespace triton_runner::lanes::SIMD_ISA {

@@ -5,7 +5,7 @@
 
 namespace triton_runner::machine {
 
-// bar.sync, bar.arrive. PTX ISA 9.7.13.1.
+// bar.sync, bar.arrive. See PTX ISA 9.7.13.1.
 struct NamedBarrier {
   uint32_t expected = 0;  // threads of this phase; 0: all of the block, or nobody has arrived
   uint32_t arrived = 0;
@@ -22,7 +22,7 @@ struct NamedBarrier {
   }
 };
 
-// barrier.cluster. PTX ISA 9.7.13.4. Members are threads, or blocks that arrive as a whole.
+// barrier.cluster. See PTX ISA 9.7.13.4. Members are threads, or blocks that arrive as a whole.
 struct ClusterBarrier {
   uint64_t phase = 0;
   uint32_t arrived = 0;

@@ -1,6 +1,6 @@
 // BoxRows gives a box of a tensor as TMA copies it: the rows of memory that it is, along the innermost
-// dimension, and which part of each lies inside of the tensor. PTX ISA 5.5. Dimensions are counted from the
-// innermost.
+// dimension, and which part of each lies inside of the tensor. See PTX ISA 5.5. Dimensions are counted from
+// the innermost.
 #pragma once
 #include <algorithm>
 #include <cstdint>

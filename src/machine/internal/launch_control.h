@@ -1,5 +1,5 @@
-// Cluster launch control: a running block asks for the work of a cluster that has not started. It gets the number of
-// a cluster, which then never starts, or learns that none is left. PTX ISA 9.7.13.17.
+// Cluster launch control: a running block asks for the work of a cluster that has not started. It gets the
+// number of a cluster, which then never starts, or learns that none is left. See PTX ISA 9.7.13.17.
 //
 // The number is taken off the launch's counter when the block asks, so that nobody starts that cluster any more.
 #pragma once

@@ -1,5 +1,5 @@
-// Mbarrier is the 64 bits in shared memory that count arrivals and bytes, phase by phase. PTX ISA 9.7.13.15.
-// AMD's barriers in LDS are the same idea.
+// Mbarrier is the 64 bits in shared memory that count arrivals and bytes, phase by phase. See PTX ISA
+// 9.7.13.15. AMD's barriers in LDS are the same idea.
 //
 // The encoding is ours: kernels may only use it through instructions. Memory that holds no barrier is told by its
 // two highest bits.

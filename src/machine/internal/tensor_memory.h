@@ -1,5 +1,5 @@
-// States the shape of a block's tensor memory: columns of 128 lanes of 32 bits. PTX ISA 9.7.16.1. The SIMT
-// engine has a machine's 512 and its allocations; the tile engine lays out as many as a program names.
+// States the shape of a block's tensor memory: columns of 128 lanes of 32 bits. See PTX ISA 9.7.16.1. The
+// SIMT engine has a machine's 512 and its allocations; the tile engine lays out as many as a program names.
 #pragma once
 #include <cstdint>
 

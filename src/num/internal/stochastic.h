@@ -1,4 +1,4 @@
-// Rounds up or down by chance, with random bits that the program brings (cvt.rs). PTX ISA 9.7.9.21.
+// Rounds up or down by chance, with random bits that the program brings (cvt.rs). See PTX ISA 9.7.9.21.
 //
 // The bits of the significand that do not fit are a fraction of the last place, the random bits another, of as many bits as the
 // ISA gives to the type: where their sum carries, the value is rounded away from zero. How fewer random bits than discarded

@@ -1,4 +1,4 @@
-// Accumulators sum rows in the order that reduce.h fixes: 64 accumulators, then their halves with each other.
+// Sums rows in the order that reduce.h fixes: 64 accumulators, then their halves with each other.
 #pragma once
 #include "simd/common.h"
 #include "simd/width.h"

@@ -1,5 +1,5 @@
-// Casts between integers, between integers and floats, and between floats, one type at a time; bitcast and
-// select. Tiles of narrow floats are widened in convert.cpp.
+// Has the casts between integers, between integers and floats, and between floats, one type at a time;
+// bitcast and select. Tiles of narrow floats are widened in convert.cpp.
 #include <triton_runner/num/by_size.h>
 
 #include "simd/common.h"

@@ -1,4 +1,5 @@
-// Written by tools/math_coefficients.py: polynomials of the math kernels, highest power last.
+// Has the polynomials of the math kernels, highest power last; tools/math_coefficients.py
+// writes it.
 // clang-format off
 #pragma once
 

@@ -1,4 +1,4 @@
-// Loops over the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32
+// Has loops over the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32
 // functions are the f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C
 // library's f64 function.
 #include "simd/math.h"

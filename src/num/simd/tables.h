@@ -1,9 +1,9 @@
 // Declares the tables of function pointers that each instruction set's copy of the kernels offers to the rest
 // of num.
 //
-// The files of this folder are compiled once an instruction set with SIMD_ISA as their namespace. They include
-// no header whose inline functions might be emitted with the wrong instructions and merged by the linker:
-// only this one and bare enumerations.
+// The files of this folder are compiled once an instruction set with SIMD_ISA as their namespace, and so are the
+// headers with functions that they share. An inline function of another header could be emitted with the
+// instructions of one set and merged by the linker with that of the others.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

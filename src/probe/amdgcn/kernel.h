@@ -1,4 +1,4 @@
-// A kernel of AMD's machine code by its name.
+// Finds a kernel of AMD's machine code by its name.
 #pragma once
 #include <triton_runner/amdgcn/text.h>
 

@@ -1,4 +1,4 @@
-// The registers that taps name in the text of AMD's machine code:
+// Reads the registers that taps name in the text of AMD's machine code:
 //
 //     ;;#ASMSTART
 //     ; triton_runner.tap 0 v[2:3]

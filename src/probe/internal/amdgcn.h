@@ -1,4 +1,5 @@
-// Values in the registers of AMD's machine code: registers by name, and those that taps in the TTGIR name.
+// Finds values in the registers of AMD's machine code: registers by name, and those that taps in the TTGIR
+// name.
 //
 // A tap is a comment in inline assembly, whose operand is the register of an element (probe/registers.h). LLVM keeps no virtual
 // registers in its text, so that the program with taps is what runs, unless it is the kernel's own text but for the taps.

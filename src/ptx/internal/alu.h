@@ -1,5 +1,5 @@
-// Finds the function over lanes that an instruction of PTX asks for: integer, float and packed arithmetic, logic,
-// comparisons, conversions, moves. PTX ISA 9.7.1 to 9.7.8, 9.7.9.1 to 9.7.9.6.
+// Finds the function over lanes that an instruction of PTX asks for: integer, float and packed arithmetic,
+// logic, comparisons, conversions, moves. See PTX ISA 9.7.1 to 9.7.8, 9.7.9.1 to 9.7.9.6.
 //
 //   add.rz.ftz.f32 %r0, %r1, %r2     Operation::kAdd of Type::kF32, kVFtz | kVDirected; small: kZero
 #pragma once

@@ -1,5 +1,5 @@
 // Declares boxes of tensors: the global memory that a tensor map and coordinates select, and the layout of a
-// box in shared memory. PTX ISA 5.5.
+// box in shared memory. See PTX ISA 5.5.
 #pragma once
 #include <cstdint>
 #include <string>

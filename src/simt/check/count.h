@@ -1,5 +1,5 @@
 // Counting counts what machine code executes, for an exec::CountObserver: one Counts a worker, whose sums are
-// added up at the end.
+// added up at the end. It is described in doc/reference/profile.md.
 //
 // The code of such a launch has instructions of its own (front/sass/counting.cpp): one in front of each stretch that threads
 // execute together from its first instruction to its last, and one in front of each guarded instruction. What memory is

@@ -4,7 +4,7 @@
 // While an operation is under way its cells name its record. When it has ended its accesses count as made by
 // the warp that waited for it, or by the tensor core, of which barriers tell. What a thread has written is known to
 // the async proxy (wgmma, tcgen05, bulk copies) where a fence.proxy.async comes after the write and before the
-// operation, on any way that leads from one to the other. PTX ISA 8.2.
+// operation, on any way that leads from one to the other. See PTX ISA 8.2.
 #include <triton_runner/base/text.h>
 
 #include "check/state.h"

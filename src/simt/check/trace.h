@@ -1,5 +1,5 @@
 // Tracing keeps what warps do in order (exec::Trace), for a launch that counts and was asked for it: one a
-// worker.
+// worker. It is described in doc/reference/profile.md.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
 // Declares matrices in shared memory that a 64-bit descriptor describes: operands of wgmma and tcgen05.mma.
-// PTX ISA 9.7.15.5.1 and 9.7.16.4 to 9.7.16.6.
+// See PTX ISA 9.7.15.5.1 and 9.7.16.4 to 9.7.16.6.
 //
 // Memory is made of chunks of 16 bytes, along k (K-major) or along the rows (MN-major: "rows" are rows of A,
 // columns of B). Atoms of 8 rows or 8 k are repeated at the leading and the stride byte offset; in swizzled

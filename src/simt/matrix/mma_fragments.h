@@ -18,7 +18,7 @@ struct ProductScratch {
 };
 
 // Sparse A: of every four units of a row two are there; the metadata says which. A unit is a byte for operands
-// of 8 bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). PTX ISA 9.7.14.6,
+// of 8 bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). See PTX ISA 9.7.14.6,
 // 9.7.15.6, 9.7.16.10.8.
 struct SparsePlaces {
   // The place among four of each unit of a row that is there, two bits a unit, in ascending order.
@@ -43,7 +43,7 @@ uint32_t sparse_lanes(const num::MmaPlan& plan);
 // Reads the places from the metadata in the 32 registers of a warp.
 SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata);
 
-// .block_scale: scale factors in registers of some lanes. PTX ISA 9.7.14.3.
+// .block_scale: scale factors in registers of some lanes. See PTX ISA 9.7.14.3.
 struct BlockScales {
   uint32_t a = kNoRegister, b = kNoRegister;  // registers of 32 bits
   uint32_t a_byte = kNoRegister, a_thread = kNoRegister, b_byte = kNoRegister, b_thread = kNoRegister;

@@ -1,5 +1,5 @@
 // Declares the shape of a tcgen05.mma: the instruction's operands, its instruction descriptor, and where rows
-// and columns of D lie in tensor memory. PTX ISA 9.7.16.4, 9.7.16.10.5.
+// and columns of D lie in tensor memory. See PTX ISA 9.7.16.4, 9.7.16.10.5.
 //
 // Rows of D are lanes: all 128 for M = 128 (256 with a pair of blocks); for M = 64 of one block the first 16 of
 // each quarter, and so for a sparse A and M = 128 of a pair. Where fewer rows use all lanes the columns are cut in

@@ -1,6 +1,7 @@
-// Native code: straight runs of instructions on registers, compiled to AVX-512 as one function. A handler reads its operands
-// from the register file and puts its result there, for all threads; native code takes 16 threads at a time through the whole run
-// and keeps what is between its instructions in the processor's registers.
+// Makes native code: straight runs of instructions on registers, compiled to AVX-512 as one function. A
+// handler reads its operands from the register file and puts its result there, for all threads; native code
+// takes 16 threads at a time through the whole run and keeps what is between its instructions in the
+// processor's registers.
 //
 //   sub.f32 %r59, %r1, %r58;     vmovups zmm0, [%r1]; vmovups zmm1, [%r58]; vsubps zmm2, zmm0, zmm1
 //   mul.f32 %r74, %r59, 1.44;    vbroadcastss zmm3, [1.44]; vmulps zmm4, zmm2, zmm3      %r59 is used nowhere else: not stored

@@ -1,5 +1,5 @@
-// Shadows holds a value of marks beside each value of a program, and runs instructions on these. Uninit.h and
-// overflow.h say what their marks mean.
+// Shadows holds a value of marks beside each value of a program, and runs instructions on these. The headers
+// uninit.h and overflow.h say what their marks mean.
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,5 @@
-// Values that differ between the threads of a program are handled here: their numbers, what is computed from these, and what only some of them run.
+// Lowers values that differ between the threads of a program: their numbers, what is computed from these, and
+// what only some of them run.
 //
 //     %tid = gpu.thread_id x            // a tile with an element for each thread of the partition
 //     %c = arith.cmpi eq, %tid, %c0     // so is this

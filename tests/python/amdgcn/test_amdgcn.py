@@ -1,4 +1,4 @@
-"""AMD's machine code on the CPU: kernels of every target beside torch, and what a user is told."""
+"""Tests AMD's machine code on the CPU: kernels of every target beside torch, and what a user is told."""
 
 import kernels_for_amdgcn as k
 import pytest

@@ -1,4 +1,4 @@
-"""triton-runner reduce on AMDGCN: the instruction that reads too early, and its load."""
+"""Tests triton-runner reduce on AMDGCN: the instruction that reads too early, and its load."""
 
 import kernels_for_amdgcn as k
 import pytest

@@ -1,4 +1,5 @@
-"""_core.artifact on what Triton itself writes: every level, with and without metadata, on disk and broken."""
+"""Tests _core.artifact on what Triton itself writes: every level, with and without metadata, on disk and
+broken."""
 
 import json
 import subprocess

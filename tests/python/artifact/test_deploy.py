@@ -1,5 +1,5 @@
-"""Kernels shipped to C++: exported, and launched by a program that is built outside of the tree against an
-installed library, on the CPU and up to the driver of a made-up GPU."""
+"""Tests kernels shipped to C++: exported, and launched by a program that is built outside of the tree
+against an installed library, on the CPU and up to the driver of a made-up GPU."""
 
 import json
 import os

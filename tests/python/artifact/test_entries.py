@@ -1,4 +1,5 @@
-"""Kernels that enter as artifacts: folders, paths, texts, Triton caches, metadata, and what does not fit."""
+"""Tests kernels that enter as artifacts: folders, paths, texts, Triton caches, metadata, and what does not
+fit."""
 
 import json
 import os

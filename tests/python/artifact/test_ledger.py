@@ -1,5 +1,5 @@
-"""ledger(): against the metadata of each release at hand, against itself (no two buffers that are needed at
-once share a byte), and its registers against a count by hand."""
+"""Tests ledger(): against the metadata of each release at hand, against itself (no two buffers that are
+needed at once share a byte), and its registers against a count by hand."""
 
 import json
 

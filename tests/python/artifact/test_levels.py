@@ -1,4 +1,4 @@
-"""The table of levels, and that what is kept of them is bounded."""
+"""Tests the table of levels, and that what is kept of them is bounded."""
 
 import pathlib
 

@@ -1,5 +1,6 @@
-"""The registers and spills of machine code that ledger() explains: live ranges against nvdisasm's at each
-instruction, against a code that was counted by hand, and spills against the instructions of the listing."""
+"""Tests the registers and spills of machine code that ledger() explains: live ranges against nvdisasm's at
+each instruction, against a code that was counted by hand, and spills against the instructions of the
+listing."""
 
 import functools
 import re

@@ -1,4 +1,5 @@
-"""triton_runner.resources: what binaries say, against ptxas's and LLVM's own words about the same kernels."""
+"""Tests triton_runner.resources: what binaries say, against ptxas's and LLVM's own words about the same
+kernels."""
 
 import json
 import re

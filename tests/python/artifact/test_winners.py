@@ -1,4 +1,4 @@
-"""autotune_cubin_dir=: what autotuning found is saved and loaded, with nothing compiled or timed."""
+"""Tests autotune_cubin_dir=: what autotuning found is saved and loaded, with nothing compiled or timed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The assembler on trial: PTX and machine code side by side, on the CPU."""
+"""Tests the assembler on trial: PTX and machine code side by side, on the CPU."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""triton-runner bisect: the release, the level and the pass, judged by a program's own exit status."""
+"""Tests triton-runner bisect: the release, the level and the pass, judged by a program's own exit
+status."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-"""triton-runner bisect of kernels that a release does not compile: crashes of the compiler, refusals of its
-front end."""
+"""Tests triton-runner bisect of kernels that a release does not compile: crashes of the compiler, refusals
+of its front end."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""triton-runner bisect of programs whose inputs are random, and of results that the target's hardware
+"""Tests triton-runner bisect of programs whose inputs are random, and of results that the target's hardware
 rounds."""
 
 import shutil

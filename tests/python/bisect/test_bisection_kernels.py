@@ -1,4 +1,4 @@
-"""triton-runner bisect of a kernel: oracles that judge one launch of it."""
+"""Tests triton-runner bisect of a kernel: oracles that judge one launch of it."""
 
 import json
 

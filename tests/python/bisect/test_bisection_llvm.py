@@ -1,4 +1,4 @@
-"""triton-runner bisect inside of LLVM and of the assembler."""
+"""Tests triton-runner bisect inside of LLVM and of the assembler."""
 
 import contextlib
 import pathlib

@@ -1,5 +1,5 @@
-"""bisect --oracle slower: the estimated time of a kernel as what is right or wrong. The report that it solves
-is run by test_solved_issues.py."""
+"""Tests bisect --oracle slower: the estimated time of a kernel as what is right or wrong. The report that
+it solves is run by test_solved_issues.py."""
 
 import pytest
 

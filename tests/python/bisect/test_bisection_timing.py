@@ -1,5 +1,5 @@
-"""triton-runner bisect of faults that the default timing hides: each release is judged at both ends of
-timing, and checked for races."""
+"""Tests triton-runner bisect of faults that the default timing hides: each release is judged at both ends
+of timing, and checked for races."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,5 @@
-"""triton-runner bisect of programs that are wrong themselves: order, races, traps, promises not kept."""
+"""Tests triton-runner bisect of programs that are wrong themselves: order, races, traps, promises not
+kept."""
 
 import contextlib
 import os

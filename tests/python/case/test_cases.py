@@ -1,5 +1,5 @@
-"""Cases: a launch in a file that runs again, from a program, from torch.compile, from a launch that stopped;
-and files that somebody made to do harm."""
+"""Tests cases: a launch in a file that runs again, from a program, from torch.compile, from a launch that
+stopped; and files that somebody made to do harm."""
 
 import contextlib
 import json

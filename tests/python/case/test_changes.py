@@ -1,5 +1,5 @@
-"""verify names the line of a kernel where a single change makes its result that of a reference: each kind of
-change on a kernel that lacks it, and nothing where none does it."""
+"""Tests that verify names the line of a kernel where a single change makes its result that of a reference:
+each kind of change on a kernel that lacks it, and nothing where none does it."""
 
 import pathlib
 

@@ -1,5 +1,5 @@
-"""Copies of one value that differ (triton_runner._kernel.cases.copies): sums whose products are contracted,
-with one warp and with four; and kernels in which all copies agree."""
+"""Tests copies of one value that differ (triton_runner._kernel.cases.copies): sums whose products are
+contracted, with one warp and with four; and kernels in which all copies agree."""
 
 import dataclasses
 import pathlib

@@ -1,4 +1,5 @@
-"""How results differ from what they are compared with, in words: verify's lines on a wrong element."""
+"""Tests how results differ from what they are compared with, in words: verify's lines on a wrong
+element."""
 
 import numpy
 import pytest

@@ -1,5 +1,5 @@
-"""pytest --triton in test suites of its own: what a finding does to its test, with processes side by side,
-for programs that say "cuda"; and that a run without it imports nothing of ours."""
+"""Tests pytest --triton in test suites of its own: what a finding does to its test, with processes side by
+side, for programs that say "cuda"; and that a run without it imports nothing of ours."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Programs of strangers (tests/strangers): small ones written from public reports, each with what the tool
-must say of it. The docstring of a program names its source and then holds commands with their answers:
+"""Tests programs of strangers (tests/strangers): small ones written from public reports, each with what the
+tool must say of it. The docstring of a program names its source and then holds commands with their answers:
 
     $ verify FILE            a command of triton-runner; FILE is the program, FOLDER a temporary folder
     status  1                its exit status

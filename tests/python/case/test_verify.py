@@ -1,5 +1,5 @@
-"""triton-runner verify: what is wrong with a launch is found by the check that is for it, and what is right
-is called right."""
+"""Tests triton-runner verify: what is wrong with a launch is found by the check that is for it, and what is
+right is called right."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""triton-runner verify: right kernels that tempt a check are not called wrong, and what is wrong still is."""
+"""Tests triton-runner verify: right kernels that tempt a check are not called wrong, and what is wrong
+still is."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""Kernels for check="overflow": each overflows for some of its arguments, and wraps nothing for others. `x`
-and `lengths` are tables of i32, `a` and `b` integers of the launch."""
+"""Has kernels for check="overflow": each overflows for some of its arguments, and wraps nothing for others.
+`x` and `lengths` are tables of i32, `a` and `b` integers of the launch."""
 
 import triton
 import triton.language as tl

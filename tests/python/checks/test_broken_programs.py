@@ -1,6 +1,6 @@
-"""Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at
-PTX, as tests/golden/broken.txt has it, and none of the unbroken ones. Both levels find the same, and so does
-machine code."""
+"""Tests Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR
+and at PTX, as tests/golden/broken.txt has it, and none of the unbroken ones. Both levels find the same, and
+so does machine code."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""check="nan,uninit,race" and shuffle=: keywords, settings, environment, options of the command line."""
+"""Tests check="nan,uninit,race" and shuffle=: keywords, settings, environment, options of the command
+line."""
 
 import inspect
 import textwrap

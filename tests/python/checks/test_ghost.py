@@ -1,4 +1,4 @@
-"""Ghosts: arguments of any size, of which only what is written takes memory."""
+"""Tests ghosts: arguments of any size, of which only what is written takes memory."""
 
 import numpy
 import pytest

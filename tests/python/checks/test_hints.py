@@ -1,4 +1,4 @@
-"""check="hints": what Triton puts into the IR of a kernel's promises, against the values."""
+"""Tests check="hints": what Triton puts into the IR of a kernel's promises, against the values."""
 
 import pytest
 

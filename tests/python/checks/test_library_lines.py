@@ -1,5 +1,5 @@
-"""Every report names a line of the program, and not one of Triton's library that it calls: at each level, as
-text, JSON and SARIF."""
+"""Tests that every report names a line of the program, and not one of Triton's library that it calls: at
+each level, as text, JSON and SARIF."""
 
 import json
 

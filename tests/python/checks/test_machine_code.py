@@ -1,6 +1,6 @@
-"""The checks of machine code: what they report of PTX they report of what ptxas makes of it, with the same
-thread and the line of the PTX. The steps of a division or a root, and what is computed ahead of a branch, are
-not findings."""
+"""Tests the checks of machine code: what they report of PTX they report of what ptxas makes of it, with the
+same thread and the line of the PTX. The steps of a division or a root, and what is computed ahead of a
+branch, are not findings."""
 
 import contextlib
 import pathlib

@@ -1,4 +1,4 @@
-"""check="overflow" at each level: what is reported, and what a comment on the line says is meant."""
+"""Tests check="overflow" at each level: what is reported, and what a comment on the line says is meant."""
 
 import pytest
 import torch

@@ -1,5 +1,5 @@
-"""Memory of torch.empty that launches leave as it was: right programs, and wrong ones, in which something
-reads it."""
+"""Tests memory of torch.empty that launches leave as it was: right programs, and wrong ones, in which
+something reads it."""
 
 import pytest
 

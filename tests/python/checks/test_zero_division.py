@@ -1,4 +1,4 @@
-"""Integers divided by 0: the same bits at TTIR, TTGIR and PTX, and check="zerodiv"."""
+"""Tests integers divided by 0: the same bits at TTIR, TTGIR and PTX, and check="zerodiv"."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Kernels that write a part of what they are given, for the programs of unwritten_right.py and
+"""Has kernels that write a part of what they are given, for the programs of unwritten_right.py and
 unwritten_wrong.py."""
 
 import torch

@@ -1,4 +1,4 @@
-"""Right programs that write to a part of torch.empty and never use the rest. Each is a function without
+"""Has right programs that write to a part of torch.empty and never use the rest. Each is a function without
 arguments (test_unwritten.py)."""
 
 import numpy as np

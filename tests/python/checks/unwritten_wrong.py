@@ -1,5 +1,5 @@
-"""Wrong programs, which use a part of torch.empty that nobody wrote. Each is a function without arguments
-(test_unwritten.py)."""
+"""Has wrong programs, which use a part of torch.empty that nobody wrote. Each is a function without
+arguments (test_unwritten.py)."""
 
 import numpy as np
 import torch

@@ -1,5 +1,5 @@
-"""Every verb of the command line that takes a file, given what it cannot take: an error that says what is
-wrong, a status that is not 0, and no Python traceback of ours."""
+"""Tests every verb of the command line that takes a file, given what it cannot take: an error that says
+what is wrong, a status that is not 0, and no Python traceback of ours."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""--junit, --sarif and --github of verify, compare and bisect: what CI systems read, beside the verb's own
-answer and exit status."""
+"""Tests --junit, --sarif and --github of verify, compare and bisect: what CI systems read, beside the
+verb's own answer and exit status."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""The words of the command line: what is refused before any work, what stands before and after a program, one
-name for one thing, element types by any of their names."""
+"""Tests the words of the command line: what is refused before any work, what stands before and after a
+program, one name for one thing, element types by any of their names."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""triton-runner demo: rows of kernels beside their references, faults that are reported, and where the
-kernels are."""
+"""Tests triton-runner demo: rows of kernels beside their references, faults that are reported, and where
+the kernels are."""
 
 import json
 

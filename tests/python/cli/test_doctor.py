@@ -1,4 +1,4 @@
-"""doctor, env, cache: what they say of this machine, and that the table of variables is whole."""
+"""Tests doctor, env, cache: what they say of this machine, and that the table of variables is whole."""
 
 import importlib.metadata
 import json

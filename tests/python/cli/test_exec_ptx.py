@@ -1,4 +1,5 @@
-"""triton-runner exec of PTX where neither Triton nor torch can be imported: arguments, files, statuses."""
+"""Tests triton-runner exec of PTX where neither Triton nor torch can be imported: arguments, files,
+statuses."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""The benchmarks: what samples say, rows that are checked before they are timed, other interpreters, reports.
-No time is asserted."""
+"""Tests the benchmarks: what samples say, rows that are checked before they are timed, other interpreters,
+reports. No time is asserted."""
 
 import json
 import os

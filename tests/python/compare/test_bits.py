@@ -1,4 +1,4 @@
-"""triton-runner bits: classes of equal bits, where two of them part, and why."""
+"""Tests triton-runner bits: classes of equal bits, where two of them part, and why."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""compare: its expressions, its cells, its figures against resources(), and that no finished cell is lost."""
+"""Tests compare: its expressions, its cells, its figures against resources(), and that no finished cell is
+lost."""
 
 import collections
 import contextlib

@@ -1,5 +1,5 @@
-"""Some random kernels of tests/differential at TTIR, TTGIR and PTX, which must agree in every bit, and with
-themselves when values are dumped."""
+"""Tests some random kernels of tests/differential at TTIR, TTGIR and PTX, which must agree in every bit,
+and with themselves when values are dumped."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""experiments: what makes a fault go away, of a program whose fault is known."""
+"""Tests experiments: what makes a fault go away, of a program whose fault is known."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Lockstep: a bug that was put into one level's IR is pinned to the op that has it."""
+"""Tests lockstep: a bug that was put into one level's IR is pinned to the op that has it."""
 
 import dataclasses
 import json

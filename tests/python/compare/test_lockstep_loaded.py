@@ -1,4 +1,4 @@
-"""lockstep() of load()ed kernels and of files, entering at every level."""
+"""Tests lockstep() of load()ed kernels and of files, entering at every level."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""perturb=: rounded results move by as much as rounding may move them, and by the seed alone."""
+"""Tests perturb=: rounded results move by as much as rounding may move them, and by the seed alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""substitute=: a number in the place of what checks report, at every level."""
+"""Tests substitute=: a number in the place of what checks report, at every level."""
 
 import pytest
 

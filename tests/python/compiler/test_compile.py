@@ -1,4 +1,4 @@
-"""triton_runner.compile with the installed Triton, in this process and in a worker."""
+"""Tests triton_runner.compile with the installed Triton, in this process and in a worker."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""The op table: `triton-runner ops`, the golden case that each row names, and the ops that Triton's
+"""Tests the op table: `triton-runner ops`, the golden case that each row names, and the ops that Triton's
 compiler produces.
 """
 

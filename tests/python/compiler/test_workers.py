@@ -1,4 +1,4 @@
-"""Workers: how requests go there and back, how they die, and the folder of releases."""
+"""Tests workers: how requests go there and back, how they die, and the folder of releases."""
 
 import ast
 import json

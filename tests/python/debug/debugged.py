@@ -1,4 +1,5 @@
-"""The program of the golden sessions: a few launches whose kernels have loops, calls, masks, partial sums."""
+"""Has the program of the golden sessions: a few launches whose kernels have loops, calls, masks, partial
+sums."""
 
 import torch
 import triton

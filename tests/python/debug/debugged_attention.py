@@ -1,4 +1,4 @@
-"""An attention kernel for golden sessions: a loop whose accumulator, maximum and sum are carried."""
+"""Has an attention kernel for golden sessions: a loop whose accumulator, maximum and sum are carried."""
 
 import torch
 import triton

@@ -1,5 +1,5 @@
-"""A Gluon kernel for Blackwell, for the golden sessions: TMA fetches two tiles, whose product is summed up in
-tensor memory."""
+"""Has a Gluon kernel for Blackwell, for the golden sessions: TMA fetches two tiles, whose product is summed
+up in tensor memory."""
 
 import torch
 import triton_runner

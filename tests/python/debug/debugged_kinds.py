@@ -1,5 +1,5 @@
-"""Kernels of other kinds for the golden sessions: with dl.breakpoint, Gluon's, autotuned, several that are
-pending, one before the program's end by os._exit."""
+"""Has kernels of other kinds for the golden sessions: with dl.breakpoint, Gluon's, autotuned, several that
+are pending, one before the program's end by os._exit."""
 
 import os
 

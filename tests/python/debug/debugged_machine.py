@@ -1,5 +1,5 @@
-"""Kernels of Gluon for the golden sessions: two groups of warps that hand a buffer to each other, and a copy
-that goes on by itself."""
+"""Has kernels of Gluon for the golden sessions: two groups of warps that hand a buffer to each other, and a
+copy that goes on by itself."""
 
 import torch
 import triton_runner

@@ -1,4 +1,4 @@
-"""Kernels of further golden sessions: a sum that levels round in their own ways, a called function, an
+"""Has kernels of further golden sessions: a sum that levels round in their own ways, a called function, an
 assertion, NaN, TLX from its artifacts."""
 
 import importlib

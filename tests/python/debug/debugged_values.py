@@ -1,4 +1,4 @@
-"""Kernels for golden sessions: pointers, infinities, lines without code, calls two deep."""
+"""Has kernels for golden sessions: pointers, infinities, lines without code, calls two deep."""
 
 import torch
 import triton

@@ -1,4 +1,5 @@
-"""compare at a stop: which values were computed before it, in the order of execution; another release."""
+"""Tests compare at a stop: which values were computed before it, in the order of execution; another
+release."""
 
 import pathlib
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
-"""The debugger for editors when things go wrong: clients that send nonsense or vanish, programs that die,
-Ctrl-C. Each ends with an answer or an event, with no traceback of ours, and with no process left."""
+"""Tests the debugger for editors when things go wrong: clients that send nonsense or vanish, programs that
+die, Ctrl-C. Each ends with an answer or an event, with no traceback of ours, and with no process left."""
 
 import contextlib
 import json

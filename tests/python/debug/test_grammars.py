@@ -1,5 +1,5 @@
-"""The grammars that colour TTIR, TTGIR, LLIR, PTX and SASS (tools/grammars.py), by a tokenizer of our own
-(helpers/textmate.py). scopes/LANGUAGE.txt has lines, each with the scopes of its parts below it;
+"""Tests the grammars that colour TTIR, TTGIR, LLIR, PTX and SASS (tools/grammars.py), by a tokenizer of our
+own (helpers/textmate.py). scopes/LANGUAGE.txt has lines, each with the scopes of its parts below it;
 UPDATE_SCOPES=1 writes what they are now."""
 
 import itertools

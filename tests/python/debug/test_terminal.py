@@ -1,4 +1,5 @@
-"""The debugger's command: JSON a line each, a script of commands, a closed input, Ctrl-C, bad commands."""
+"""Tests the debugger's command: JSON a line each, a script of commands, a closed input, Ctrl-C, bad
+commands."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""Variables of Python at PTX and in machine code, at each instruction of a program: what is shown is
+"""Tests variables of Python at PTX and in machine code, at each instruction of a program: what is shown is
 what the program computes there, at PTX in that order."""
 
 import debugged

@@ -1,5 +1,5 @@
-"""The extension for Visual Studio Code: its manifest, the package that is made of it, and its script, which
-runs in Node with a stand-in of the editor."""
+"""Tests the extension for Visual Studio Code: its manifest, the package that is made of it, and its script,
+which runs in Node with a stand-in of the editor."""
 
 import json
 import pathlib

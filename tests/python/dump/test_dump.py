@@ -1,4 +1,4 @@
-"""dumping(), what it selects and what it gives, on the tile engine at ttir and ttgir."""
+"""Tests dumping(), what it selects and what it gives, on the tile engine at ttir and ttgir."""
 
 import json
 import pathlib

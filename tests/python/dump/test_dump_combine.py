@@ -1,5 +1,5 @@
-"""Values inside of the functions that tl.reduce, tl.associative_scan and tl.map_elementwise apply: recorded
-round by round, in the order in which the tile engine combines, at no change of the result."""
+"""Tests values inside of the functions that tl.reduce, tl.associative_scan and tl.map_elementwise apply:
+recorded round by round, in the order in which the tile engine combines, at no change of the result."""
 
 import numpy
 import pytest

@@ -1,5 +1,5 @@
-"""Registers of a cubin through cuda-gdb. None is here: a program of that name acts it out, with listings in
-the form of CUDA 13.0's. tests/gpu/dump_gdb.py runs the real one on a GPU."""
+"""Tests registers of a cubin through cuda-gdb. None is here: a program of that name acts it out, with
+listings in the form of CUDA 13.0's. tests/gpu/dump_gdb.py runs the real one on a GPU."""
 
 import os
 import stat

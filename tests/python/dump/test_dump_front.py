@@ -1,4 +1,5 @@
-"""Dumps at the front door: the table of a launch that traps, labels of loops, names that miss their %."""
+"""Tests dumps at the front door: the table of a launch that traps, labels of loops, names that miss their
+%."""
 
 import json
 import re

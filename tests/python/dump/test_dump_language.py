@@ -1,4 +1,4 @@
-"""dl.dump, dl.dump_boundary, dl.dump_grids, and the keywords of a launch that dump: the original's
+"""Tests dl.dump, dl.dump_boundary, dl.dump_grids, and the keywords of a launch that dump: the original's
 interface."""
 
 import re

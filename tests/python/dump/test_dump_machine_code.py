@@ -1,4 +1,5 @@
-"""Registers of machine code on the CPU: by name, and the values of TTGIR that they hold, as at PTX."""
+"""Tests registers of machine code on the CPU: by name, and the values of TTGIR that they hold, as at
+PTX."""
 
 import numpy
 import pytest

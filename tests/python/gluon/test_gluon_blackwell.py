@@ -1,5 +1,5 @@
-"""Gluon's instructions for Blackwell, on both engines against torch, bit for bit: tensor memory, tcgen05
-products, copies, rows by TMA, packed arithmetic, and what a thread does with its own elements."""
+"""Tests Gluon's instructions for Blackwell, on both engines against torch, bit for bit: tensor memory,
+tcgen05 products, copies, rows by TMA, packed arithmetic, and what a thread does with its own elements."""
 
 import pytest
 from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma

@@ -1,5 +1,6 @@
-"""Gluon kernels of clusters, for Blackwell: sums over blocks, multicast copies, products of pairs of blocks,
-cluster launch control, a warp-specialised program of all that; on both engines against torch, bit for bit."""
+"""Tests Gluon kernels of clusters, for Blackwell: sums over blocks, multicast copies, products of pairs of
+blocks, cluster launch control, a warp-specialised program of all that; on both engines against torch, bit
+for bit."""
 
 import pytest
 from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma

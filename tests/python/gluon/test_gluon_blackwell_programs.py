@@ -1,5 +1,5 @@
-"""Whole Gluon programs for Blackwell, on both engines against torch, bit for bit, and clean under the checks:
-pipelined and warp-specialised products, products of gathered rows, attention in tensor memory."""
+"""Tests whole Gluon programs for Blackwell, on both engines against torch, bit for bit, and clean under the
+checks: pipelined and warp-specialised products, products of gathered rows, attention in tensor memory."""
 
 import pytest
 from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma

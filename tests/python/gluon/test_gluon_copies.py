@@ -1,5 +1,5 @@
-"""Gluon's asynchronous copies, cp.async of Ampere and TMA of Hopper: rings of buffers, barriers, edges,
-types, ranks, padding, updates in global memory."""
+"""Tests Gluon's asynchronous copies, cp.async of Ampere and TMA of Hopper: rings of buffers, barriers,
+edges, types, ranks, padding, updates in global memory."""
 
 import pytest
 from kernels_for_gluon import (

@@ -1,4 +1,5 @@
-"""The programs of examples/gluon, at each level that the CPU runs, and with a value dumped at each."""
+"""Tests the programs of examples/gluon, at each level that the CPU runs, and with a value dumped at
+each."""
 
 import importlib
 import sys

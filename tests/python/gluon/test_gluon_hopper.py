@@ -1,4 +1,5 @@
-"""Gluon on Hopper: wgmma, persistent kernels and clusters on both engines, against torch, bit for bit."""
+"""Tests Gluon on Hopper: wgmma, persistent kernels and clusters on both engines, against torch, bit for
+bit."""
 
 import pytest
 from kernels_for_gluon import (

@@ -1,5 +1,5 @@
-"""Convolutions of one to three dimensions as products: columns of pixels by TMA in im2col mode, wgmma or
-tcgen05, against torch, bit for bit; what lies outside; and descriptors that say nothing sensible."""
+"""Tests convolutions of one to three dimensions as products: columns of pixels by TMA in im2col mode, wgmma
+or tcgen05, against torch, bit for bit; what lies outside; and descriptors that say nothing sensible."""
 
 import dataclasses
 import json

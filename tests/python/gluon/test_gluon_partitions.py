@@ -1,5 +1,5 @@
-"""Gluon's warp specialisation: partitions that load, compute and store, and wait for each other at mbarriers,
-on both engines."""
+"""Tests Gluon's warp specialisation: partitions that load, compute and store, and wait for each other at
+mbarriers, on both engines."""
 
 import pytest
 from kernels_for_gluon import (

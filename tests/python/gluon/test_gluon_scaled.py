@@ -1,5 +1,5 @@
-"""Gluon's products of block-scaled operands, mxfp8, mxfp4 and nvfp4: scales that threads write into tensor
-memory, and scales that TMA brings in pieces and tcgen05_copy takes there."""
+"""Tests Gluon's products of block-scaled operands, mxfp8, mxfp4 and nvfp4: scales that threads write into
+tensor memory, and scales that TMA brings in pieces and tcgen05_copy takes there."""
 
 import pytest
 from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma

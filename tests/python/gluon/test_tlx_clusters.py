@@ -1,6 +1,7 @@
-"""Clusters whose blocks are programs of the grid, as TLX has them: one kernel as TTGIR with the ops that Meta's
-fork of Triton has for it (ttg.cluster-dim-x; the package triton-utlx compiles no access to another block) and
-as PTX written here, on both engines against NumPy; and the same broken, one edit at a time."""
+"""Tests clusters whose blocks are programs of the grid, as TLX has them: one kernel as TTGIR with the ops
+that Meta's fork of Triton has for it (ttg.cluster-dim-x; the package triton-utlx compiles no access to
+another block) and as PTX written here, on both engines against NumPy; and the same broken, one edit at a
+time."""
 # ruff: noqa: E501 (lines of IR are as long as they are)
 
 import json

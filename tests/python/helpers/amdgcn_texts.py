@@ -1,5 +1,5 @@
-"""AMDGCN texts of the same code compared letter by letter, instruction by instruction: what LLVM printed, and
-what was decoded from the bytes."""
+"""Has AMDGCN texts of the same code compared letter by letter, instruction by instruction: what LLVM
+printed, and what was decoded from the bytes."""
 
 import re
 

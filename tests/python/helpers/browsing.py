@@ -1,4 +1,4 @@
-"""The page in a browser, headless. It needs playwright and Debian's chromium, which root may install.
+"""Has the page in a browser, headless. It needs playwright and Debian's chromium, which root may install.
 
 browser = browsing.browser  # a test module that has this line can ask for `browser`
 """

@@ -1,5 +1,5 @@
-"""Programs with torch.compile for the tests of `bisect --torch`: right ones, and faults that are planted into
-a part of torch.compile. Each program plants its fault itself, in the process that runs it."""
+"""Has programs with torch.compile for the tests of `bisect --torch`: right ones, and faults that are
+planted into a part of torch.compile. Each program plants its fault itself, in the process that runs it."""
 
 # A program: a layer whose line 12 is the one at fault, and what it prints.
 LAYER = """

@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine, for tests of what runs on one."""
+"""Has a Dask cluster on this machine, for tests of what runs on one."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Kernels that the tests of AMD's machine code compile: reductions, products, atomics, bytes, calls."""
+"""Has kernels that the tests of AMD's machine code compile: reductions, products, atomics, bytes, calls."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Kernels whose parts come from everywhere that a worker has to fetch them from."""
+"""Has kernels whose parts come from everywhere that a worker has to fetch them from."""
 
 import math
 

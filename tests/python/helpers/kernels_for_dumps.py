@@ -1,4 +1,5 @@
-"""The kernels whose values and registers are dumped, on the CPU (test_dump_*.py) and on a GPU (tests/gpu)."""
+"""Has the kernels whose values and registers are dumped, on the CPU (test_dump_*.py) and on a GPU
+(tests/gpu)."""
 
 import triton.language as tl
 import triton_runner

@@ -1,5 +1,5 @@
-"""Kernels whose IR uses names again: in both arms of a branch, in loops one after the other, in functions;
-and kernels that wait for one another."""
+"""Has kernels whose IR uses names again: in both arms of a branch, in loops one after the other, in
+functions; and kernels that wait for one another."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""Kernels that many passes change, and a small one whose constant is easy to edit."""
+"""Has kernels that many passes change, and a small one whose constant is easy to edit."""
 
 import triton.language as tl
 import triton_runner

@@ -1,5 +1,5 @@
-"""Small kernels, one for each shape that Triton's pipeliner and its automatic warp specialisation make: what
-test_pipelines.py runs. They take whole numbers, whose sums are exact in any order."""
+"""Has small kernels, one for each shape that Triton's pipeliner and its automatic warp specialisation make:
+what test_pipelines.py runs. They take whole numbers, whose sums are exact in any order."""
 
 import pytest
 

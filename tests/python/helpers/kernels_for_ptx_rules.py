@@ -1,5 +1,6 @@
-"""PTX of two rules of Hopper GPUs, and models of what it leaves in memory: products of wgmma that are used
-before a wait covers them, and what TMA writes past a tensor. tests/gpu/ptx_rules.py runs it on a GPU."""
+"""Has PTX of two rules of Hopper GPUs, and models of what it leaves in memory: products of wgmma that are
+used before a wait covers them, and what TMA writes past a tensor. tests/gpu/ptx_rules.py runs it on a
+GPU."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The small kernels that the tests of jit, driver and entries launch."""
+"""Has the small kernels that the tests of jit, driver and entries launch."""
 
 import triton
 import triton.language as tl

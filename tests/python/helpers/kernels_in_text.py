@@ -1,4 +1,4 @@
-"""The beginning of programs that tests write: a kernel that is right, and one whose programs race."""
+"""Has the beginning of programs that tests write: a kernel that is right, and one whose programs race."""
 
 TEXT = """
 import torch, triton, triton.language as tl

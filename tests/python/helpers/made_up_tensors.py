@@ -1,4 +1,4 @@
-"""Arguments of TVM-FFI's C ABI, with tensors on a GPU that there is not."""
+"""Has arguments of TVM-FFI's C ABI, with tensors on a GPU that there is not."""
 
 import ctypes
 

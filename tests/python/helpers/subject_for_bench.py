@@ -1,4 +1,4 @@
-"""A kernel as triton_runner.bench.cross_version takes it; of Triton 3.0 and later."""
+"""Has a kernel as triton_runner.bench.cross_version takes it; of Triton 3.0 and later."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""A tokenizer for the grammars of tools/grammars.py, which does what an editor does with them: at each
+"""Has a tokenizer for the grammars of tools/grammars.py, which does what an editor does with them: at each
 position of a line the pattern counts that matches first, and of several there the first of the list.
 
     Grammar("ptx").scopes("ld.global.b32 %r1, [%rd1];")

@@ -1,6 +1,6 @@
-"""A program of the CUDA driver API, by ctypes alone: doubles an array on the device. Its words: how many
-elements beyond the end it doubles too, whether a process that it starts does so, whether the array is never
-written."""
+"""Has a program of the CUDA driver API, by ctypes alone: doubles an array on the device. Its words: how
+many elements beyond the end it doubles too, whether a process that it starts does so, whether the array is
+never written."""
 
 import ctypes
 import subprocess

@@ -1,5 +1,5 @@
-"""A program of the CUDA driver API with eight threads, each of which has a stream and an array of its own. It
-says its process id and, with the word "wait", waits for ever after its launches."""
+"""Has a program of the CUDA driver API with eight threads, each of which has a stream and an array of its
+own. It says its process id and, with the word "wait", waits for ever after its launches."""
 
 import ctypes
 import os

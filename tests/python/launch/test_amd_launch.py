@@ -1,6 +1,7 @@
-"""Launches on AMD's GPUs that go straight to the driver: programs on tests/gpu/fake_hip.cpp in place of
-libamdhip64.so. Triton's own HIP driver and launchers run beside ours: its C module is compiled when a program
-first uses it, and opens the library that TRITON_LIBHIP_PATH names. Kernels are compiled for gfx942."""
+"""Tests launches on AMD's GPUs that go straight to the driver: programs on tests/gpu/fake_hip.cpp in place
+of libamdhip64.so. Triton's own HIP driver and launchers run beside ours: its C module is compiled when a
+program first uses it, and opens the library that TRITON_LIBHIP_PATH names. Kernels are compiled for
+gfx942."""
 
 import json
 import textwrap

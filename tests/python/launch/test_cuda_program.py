@@ -1,4 +1,4 @@
-"""Programs of the CUDA driver API on this package's libcuda.so.1: `triton-runner cuda`."""
+"""Tests programs of the CUDA driver API on this package's libcuda.so.1: `triton-runner cuda`."""
 
 import os
 import pathlib

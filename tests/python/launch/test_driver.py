@@ -1,4 +1,5 @@
-"""The CPU as Triton's device: plain triton.jit kernels, and what Triton and programs ask a driver for."""
+"""Tests the CPU as Triton's device: plain triton.jit kernels, and what Triton and programs ask a driver
+for."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Launches on a GPU that go straight to the driver: programs on tests/gpu/fake_cuda.cpp in place of
+"""Tests launches on a GPU that go straight to the driver: programs on tests/gpu/fake_cuda.cpp in place of
 libcuda.so.1, with Triton's own driver and launchers beside ours."""
 
 import json

@@ -1,4 +1,5 @@
-"""triton_runner.jit: Triton's options and launches, this package's keywords, and what a launch returns."""
+"""Tests triton_runner.jit: Triton's options and launches, this package's keywords, and what a launch
+returns."""
 
 import numpy as np
 import pytest

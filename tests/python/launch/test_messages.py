@@ -1,4 +1,5 @@
-"""The lines on stdout, word for word: once a compiled kernel, never a launch, none of them in production."""
+"""Tests the lines on stdout, word for word: once a compiled kernel, never a launch, none of them in
+production."""
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""The order of a launch: shuffle= at every level, the bits of one thread, the trap that threads report."""
+"""Tests the order of a launch: shuffle= at every level, the bits of one thread, the trap that threads
+report."""
 
 import dataclasses
 import pathlib

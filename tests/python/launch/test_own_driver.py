@@ -1,4 +1,4 @@
-"""Triton's own driver and launcher on this package's libcuda.so.1: `triton-runner run --driver`."""
+"""Tests Triton's own driver and launcher on this package's libcuda.so.1: `triton-runner run --driver`."""
 
 import os
 import subprocess

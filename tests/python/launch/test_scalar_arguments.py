@@ -1,5 +1,5 @@
-"""Numbers as arguments: each level passes the bits that Triton's launcher passes, by each way that a launch
-is made."""
+"""Tests numbers as arguments: each level passes the bits that Triton's launcher passes, by each way that a
+launch is made."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""torch_utils, testing and color_print as the original's scripts call them."""
+"""Tests torch_utils, testing and color_print as the original's scripts call them."""
 
 import pytest
 import triton_runner

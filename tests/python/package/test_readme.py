@@ -1,5 +1,5 @@
-"""The commands of README and of the pages work as they are written, from the project's folder, right after
-`make demo`, in the order of their page.
+"""Tests that the commands of README and of the pages work as they are written, from the project's folder,
+right after `make demo`, in the order of their page.
 
 A block ```console holds commands behind "$ " and what they print. Times, addresses and the number of cores
 are masked; a line "..." stands for any lines.

@@ -1,4 +1,5 @@
-"""The site of doc/: navigation and front page, and in a browser its code, its dark switch and recordings."""
+"""Tests the site of doc/: navigation and front page, and in a browser its code, its dark switch and
+recordings."""
 
 import importlib.util
 import pathlib

@@ -1,4 +1,5 @@
-"""--pretend-cuda: each public name of torch.cuda, and what tensors say of their device, from two tables."""
+"""Tests --pretend-cuda: each public name of torch.cuda, and what tensors say of their device, from two
+tables."""
 
 import pathlib
 

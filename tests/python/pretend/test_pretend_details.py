@@ -1,4 +1,4 @@
-"""--pretend-cuda: generators, autocast, and a Python that the program starts."""
+"""Tests --pretend-cuda: generators, autocast, and a Python that the program starts."""
 
 import textwrap
 

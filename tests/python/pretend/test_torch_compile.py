@@ -1,4 +1,5 @@
-"""torch.compile on the CPU engine, both ways: a sample of the list that tests/compile/run.py walks."""
+"""Tests torch.compile on the CPU engine, both ways: a sample of the list that tests/compile/run.py
+walks."""
 
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
-"""Triton's tutorials 01 to 06 and 08, compiled for every architecture, executed at TTIR and at TTGIR on the
-CPU.
+"""Tests Triton's tutorials 01 to 06 and 08, compiled for every architecture, executed at TTIR and at TTGIR
+on the CPU.
 
 Each kernel comes with its own reference (examples/kernels). Beyond that, the two levels must give the same
 bits: the layouts, shared memory, asynchronous copies and barriers of TTGIR move values and change none.

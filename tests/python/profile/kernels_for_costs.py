@@ -1,5 +1,5 @@
-"""A tile of f32 that all programs turn in shared memory, and a row that all programs norm: by a few warps, or
-by one, whose registers do not hold it."""
+"""Has a tile of f32 that all programs turn in shared memory, and a row that all programs norm: by a few
+warps, or by one, whose registers do not hold it."""
 
 import triton
 import triton.language as tl

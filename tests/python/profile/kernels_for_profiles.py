@@ -1,4 +1,4 @@
-"""Kernels and a program whose launches are profiled."""
+"""Has kernels and a program whose launches are profiled."""
 
 import torch
 import triton

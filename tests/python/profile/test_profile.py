@@ -1,4 +1,5 @@
-"""triton_runner.profile and its verb: counters, samples, lines, bounds, JSON; ncu's numbers beside ours."""
+"""Tests triton_runner.profile and its verb: counters, samples, lines, bounds, JSON; ncu's numbers beside
+ours."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-"""Launches of a kernel that are drawn at random among those that an answer is about, and what is seen in them
-that was proved not to be.
+"""Has launches of a kernel that are drawn at random among those that an answer is about, and what is seen
+in them that was proved not to be.
 
 Sizes lie near blocks, near powers of two, and sometimes near 2**31 and 2**33, as ghosts. Integers in memory
 are any, or any of those that --given allows.

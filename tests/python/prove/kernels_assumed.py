@@ -1,4 +1,4 @@
-"""Kernels that are right only under what a hasty proof would take for granted."""
+"""Has kernels that are right only under what a hasty proof would take for granted."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,5 @@
-"""Kernels with addresses, masks and loops that people seldom write. W = 0: right; W = 1: wrong somewhere."""
+"""Has kernels with addresses, masks and loops that people seldom write. W = 0: right; W = 1: wrong
+somewhere."""
 
 import triton
 import triton.language as tl

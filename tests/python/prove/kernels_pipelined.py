@@ -1,4 +1,4 @@
-"""Kernels whose loops the compiler pipelines: asynchronous copies, products of a warp group, TMA."""
+"""Has kernels whose loops the compiler pipelines: asynchronous copies, products of a warp group, TMA."""
 
 import triton
 import triton.language as tl

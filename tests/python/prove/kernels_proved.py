@@ -1,4 +1,4 @@
-"""Kernels that are right for every size that is given of them, and the same with a fault each."""
+"""Has kernels that are right for every size that is given of them, and the same with a fault each."""
 
 import triton
 import triton.language as tl

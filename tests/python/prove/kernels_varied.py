@@ -1,4 +1,4 @@
-"""Kernels that are right where W is 0; another W plants a fault."""
+"""Has kernels that are right where W is 0; another W plants a fault."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""The kernels of kernels_odd.py, each as it is right and as it is wrong."""
+"""Has the kernels of kernels_odd.py, each as it is right and as it is wrong."""
 
 from pathlib import Path
 

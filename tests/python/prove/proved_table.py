@@ -1,4 +1,5 @@
-"""The kernels of kernels_proved.py with what is given of them: 30 and more that are right, and faults."""
+"""Has the kernels of kernels_proved.py with what is given of them: 30 and more that are right, and
+faults."""
 
 from pathlib import Path
 

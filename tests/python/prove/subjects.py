@@ -1,4 +1,4 @@
-"""The kernels of the tables as subjects, with what is given of them."""
+"""Has the kernels of the tables as subjects, with what is given of them."""
 
 import odd_table as odd
 import proved_table as table

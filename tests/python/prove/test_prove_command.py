@@ -1,4 +1,5 @@
-"""triton-runner prove as a stranger uses it: programs, sizes, what is misspelt, contradictory or late."""
+"""Tests triton-runner prove as a stranger uses it: programs, sizes, what is misspelt, contradictory or
+late."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-"""Kernels that people seldom write: wrapping bytes, loops that go down, bounds that depend on an outer loop,
-rows beyond 2**31, a lie about multiples. No answer about them is wrong."""
+"""Tests kernels that people seldom write: wrapping bytes, loops that go down, bounds that depend on an
+outer loop, rows beyond 2**31, a lie about multiples. No answer about them is wrong."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""`refines`: the TTGIR accesses no element that the TTIR does not. It is proved of what Triton makes, and not
-where it moves a load, or where its text is changed as a fault of a pass would."""
+"""Tests `refines`: the TTGIR accesses no element that the TTIR does not. It is proved of what Triton makes,
+and not where it moves a load, or where its text is changed as a fault of a pass would."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Descriptors, made on the device and by the host: at TTIR, and as TMA at TTGIR."""
+"""Tests descriptors, made on the device and by the host: at TTIR, and as TMA at TTGIR."""
 
 import json
 from pathlib import Path

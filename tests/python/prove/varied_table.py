@@ -1,4 +1,5 @@
-"""The kernels of kernels_varied.py, as proved_table.py has its own: 26 that are right, and 20 faults."""
+"""Has the kernels of kernels_varied.py, as proved_table.py has its own: 26 that are right, and 20
+faults."""
 
 from pathlib import Path
 

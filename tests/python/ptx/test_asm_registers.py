@@ -1,4 +1,5 @@
-"""Inline assembly that reads special registers: the same at every level, as far as it is determined."""
+"""Tests inline assembly that reads special registers: the same at every level, as far as it is
+determined."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Products and sums without .rn: one rounding as ptxas gives them, two with fmad="off" or as Triton says."""
+"""Tests products and sums without .rn: one rounding as ptxas gives them, two with fmad="off" or as Triton
+says."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""PTX by other compilers than Triton's (tests/foreign): NVRTC's of CUDA C++ and NVVM's of numba-cuda.
+"""Tests PTX by other compilers than Triton's (tests/foreign): NVRTC's of CUDA C++ and NVVM's of numba-cuda.
 
 Each kernel runs as PTX and as machine code, beside the same source on the CPU: by g++, Python or NumPy."""
 

@@ -1,4 +1,5 @@
-"""check="hazard": control words of machine code that let an instruction read what is not there yet."""
+"""Tests check="hazard": control words of machine code that let an instruction read what is not there
+yet."""
 
 import functools
 import json

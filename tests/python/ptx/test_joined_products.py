@@ -1,4 +1,4 @@
-"""Products that the engine computes as one have the bits of one instruction after the other.
+"""Tests products that the engine computes as one have the bits of one instruction after the other.
 
 A shuffled launch runs each instruction by itself (matrix/mma_group.cpp): others are compared with it.
 """

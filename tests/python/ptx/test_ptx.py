@@ -1,4 +1,5 @@
-"""triton_runner.ptx: what a module says of itself, errors with places, every .ptx of the tree in and out."""
+"""Tests triton_runner.ptx: what a module says of itself, errors with places, every .ptx of the tree in and
+out."""
 
 import pathlib
 import re

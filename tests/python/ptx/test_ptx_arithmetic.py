@@ -1,4 +1,4 @@
-"""Instructions that Triton does not write, against NumPy: cvt.rs, fma.oob, multimem."""
+"""Tests instructions that Triton does not write, against NumPy: cvt.rs, fma.oob, multimem."""
 
 import numpy as np
 import pytest

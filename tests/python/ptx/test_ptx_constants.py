@@ -1,5 +1,5 @@
-"""Numbers in PTX, one by one, against what ptxas makes of them (tests/golden/ptx-constants.txt; how that was
-written: tests/tools/ptx_constants.py)."""
+"""Tests numbers in PTX, one by one, against what ptxas makes of them (tests/golden/ptx-constants.txt; how
+that was written: tests/tools/ptx_constants.py)."""
 
 import re
 from pathlib import Path

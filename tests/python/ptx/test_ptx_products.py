@@ -1,8 +1,9 @@
-"""Tensor-core products that no release of Triton writes: sparse wgmma and tcgen05.mma, tcgen05.mma.ws,
-.ashift, tcgen05.shift. Hand-written PTX on whole numbers, whose sums are exact in any order, against NumPy.
+"""Tests tensor-core products that no release of Triton writes: sparse wgmma and tcgen05.mma,
+tcgen05.mma.ws, .ashift, tcgen05.shift. Hand-written PTX on whole numbers, whose sums are exact in any
+order, against NumPy.
 
 Operands come from memory as they are to lie: rows of 32 bytes of A in four (K-major, no swizzle), metadata by
-lane. PTX ISA 9.7.15.6 and 9.7.16.10.
+lane. See PTX ISA 9.7.15.6 and 9.7.16.10.
 """
 
 import itertools

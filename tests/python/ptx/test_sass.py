@@ -1,4 +1,4 @@
-"""Machine code on the CPU: PTX and what ptxas makes of it give the same bytes."""
+"""Tests machine code on the CPU: PTX and what ptxas makes of it give the same bytes."""
 
 import pathlib
 

@@ -1,5 +1,5 @@
-"""Machine code whose warps part: threads come to each place in the order, and in the company, that an H200
-showed (tests/gpu/paths.py, which also says how a log is read)."""
+"""Tests machine code whose warps part: threads come to each place in the order, and in the company, that an
+H200 showed (tests/gpu/paths.py, which also says how a log is read)."""
 
 import json
 import lzma

@@ -1,5 +1,5 @@
-"""Short regions of machine code: threads that do not jump run them under a mask, with the bytes, the traps
-and the ends of threads that paths of their own have."""
+"""Tests short regions of machine code: threads that do not jump run them under a mask, with the bytes, the
+traps and the ends of threads that paths of their own have."""
 
 import numpy as np
 import pytest

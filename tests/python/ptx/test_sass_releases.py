@@ -1,4 +1,4 @@
-"""Cubins of every release that this machine has, each by its own ptxas: the bits of their PTX."""
+"""Tests cubins of every release that this machine has, each by its own ptxas: the bits of their PTX."""
 
 import pathlib
 

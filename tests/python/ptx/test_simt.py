@@ -1,4 +1,4 @@
-"""LLIR and PTX on the CPU through Python: entries, levels, metadata and its absence, messages."""
+"""Tests LLIR and PTX on the CPU through Python: entries, levels, metadata and its absence, messages."""
 
 import json
 

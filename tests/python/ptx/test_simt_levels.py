@@ -1,4 +1,4 @@
-"""The same kernels at TTIR, TTGIR and PTX, with the same inputs: the two engines check each other.
+"""Tests the same kernels at TTIR, TTGIR and PTX, with the same inputs: the two engines check each other.
 
 Kernels that move values or compute with integers give the same bits. Sums of floats come in another order and
 `.approx` functions differ: each such kernel states the bound that follows from its lengths.

@@ -1,4 +1,5 @@
-"""The walk back from a wrong element (assemble --check): which instructions stand in for an unrolled one."""
+"""Tests the walk back from a wrong element (assemble --check): which instructions stand in for an unrolled
+one."""
 
 from types import SimpleNamespace
 

@@ -1,5 +1,5 @@
-"""layout(): every encoding of tests/golden/layouts.txt as tables, against Triton's own bases; banks against a
-count that takes the lanes one by one."""
+"""Tests layout(): every encoding of tests/golden/layouts.txt as tables, against Triton's own bases; banks
+against a count that takes the lanes one by one."""
 
 import itertools
 import json

@@ -1,5 +1,5 @@
-"""The page in a browser, headless: what it lights against the source map, keys alone, speed, and that markup
-in a kernel stays text."""
+"""Tests the page in a browser, headless: what it lights against the source map, keys alone, speed, and that
+markup in a kernel stays text."""
 
 import random
 import statistics

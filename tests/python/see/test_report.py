@@ -1,4 +1,4 @@
-"""report(): what is in the page. How it behaves in a browser: test_page.py."""
+"""Tests report(): what is in the page. How it behaves in a browser: test_page.py."""
 
 import dataclasses
 import importlib

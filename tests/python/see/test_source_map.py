@@ -1,4 +1,4 @@
-"""source_map(): lines of all levels that belong together, in what every release compiled."""
+"""Tests source_map(): lines of all levels that belong together, in what every release compiled."""
 
 import json
 import re

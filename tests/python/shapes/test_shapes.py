@@ -1,4 +1,5 @@
-"""verify --shapes: what a function takes, which calls are tried, what is found, and how small it gets."""
+"""Tests verify --shapes: what a function takes, which calls are tried, what is found, and how small it
+gets."""
 
 import dataclasses
 import itertools

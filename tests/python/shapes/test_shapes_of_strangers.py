@@ -1,5 +1,5 @@
-"""verify --shapes as strangers met it: layouts that nothing tried, a loaded index, arguments that are meant
-to be written to, NumPy's warnings, Ctrl-C."""
+"""Tests verify --shapes as strangers met it: layouts that nothing tried, a loaded index, arguments that are
+meant to be written to, NumPy's warnings, Ctrl-C."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Arithmetic of every element type at TTIR against NumPy and ml_dtypes, bit for bit where the operation is
-exact.
+"""Tests arithmetic of every element type at TTIR against NumPy and ml_dtypes, bit for bit where the
+operation is exact.
 
 The kernels are written as TTIR, one op each, so that nothing between Triton's front end and the engine
 hides an op.

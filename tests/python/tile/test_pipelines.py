@@ -1,5 +1,5 @@
-"""Automatic pipelining and warp specialisation, as Triton's compiler makes them for sm_90 and sm_100, at
-TTGIR and PTX against torch: bit for bit, with loops of no, one, two and five turns (fewer than there are
+"""Tests automatic pipelining and warp specialisation, as Triton's compiler makes them for sm_90 and sm_100,
+at TTGIR and PTX against torch: bit for bit, with loops of no, one, two and five turns (fewer than there are
 stages, and more), clean under the checks, and whenever asynchronous copies land. A row of CASES is a kernel
 in one shape."""
 

@@ -1,5 +1,5 @@
-"""tl.rand, tl.randn, tl.randint, tl.philox, and sorts and scans, beside Philox in NumPy; a GPU ran the
-same (doc/measurements/releases.md).
+"""Tests tl.rand, tl.randn, tl.randint, tl.philox, and sorts and scans, beside Philox in NumPy; a GPU ran
+the same (doc/measurements/releases.md).
 """
 
 import sys

@@ -1,4 +1,5 @@
-"""tl.sort and tl.topk, which run as one instruction, against torch and against the same kernel op by op."""
+"""Tests tl.sort and tl.topk, which run as one instruction, against torch and against the same kernel op by
+op."""
 
 import pytest
 

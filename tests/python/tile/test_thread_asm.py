@@ -1,5 +1,5 @@
-"""gl.inline_asm of Gluon, one execution a thread: the tile engine, by the tensors' layouts, against what
-Triton makes of it, in the SIMT engine."""
+"""Tests gl.inline_asm of Gluon, one execution a thread: the tile engine, by the tensors' layouts, against
+what Triton makes of it, in the SIMT engine."""
 
 import pytest
 from kernels_for_gluon import LEVELS, gl, gluon, places, torch, triton_runner

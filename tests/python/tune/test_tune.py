@@ -1,4 +1,5 @@
-"""tune and autotune(chip=): the order of configurations, what is left out, the choice, what it may cost."""
+"""Tests tune and autotune(chip=): the order of configurations, what is left out, the choice, what it may
+cost."""
 
 import json
 

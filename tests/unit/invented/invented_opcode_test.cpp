@@ -1,6 +1,6 @@
-// Adding an opcode of PTX: its row (opcodes.def beside this), its handler, its case. The files that expand the table are
-// compiled again with one more row; every other one is the library's: parsing, printing, registers and checks go by
-// the row.
+// Adds an opcode of PTX: its row (opcodes.def beside this), its handler, its case. The files that expand the
+// table are compiled again with one more row; every other one is the library's: parsing, printing, registers
+// and checks go by the row.
 #include <triton_runner/ptx/flow.h>
 #include <triton_runner/simt/simt.h>
 

@@ -1,8 +1,8 @@
-// Adding an op: its row (ops.def beside this), its handler, its case, and rules of shapes, shadows and races only where
-// its effects do not say enough; an opcode (opcodes.def); and a release: its row (releases.def). The files that expand
-// the tables are compiled again with these rows; every other one is the library's, so that what works here needs no
-// change there: parsing, printing, the verifier, translation, the engine, and the checks, which go by effects and by
-// the names of operands.
+// Adds an op: its row (ops.def beside this), its handler, its case, and rules of shapes, shadows and races
+// only where its effects do not say enough; an opcode (opcodes.def); and a release: its row (releases.def).
+// The files that expand the tables are compiled again with these rows; every other one is the library's, so
+// that what works here needs no change there: parsing, printing, the verifier, translation, the engine, and
+// the checks, which go by effects and by the names of operands.
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/ir/translate.h>

@@ -1,5 +1,4 @@
-"""Counts what a launch executes in its machine code (counting, counters, profiling, results), by line and
-instruction (lines); bounds the least time that it can take on a chip (bounds, chips), names what surely costs
-time (costs), and estimates the time by the replay of one SM (replay, timing, estimate_job).
+"""Counts what a launch executes in its machine code, by line and instruction; bounds the least time that it
+can take on a chip, names what surely costs time, and estimates the time by the replay of one SM.
 
 It is described in doc/reference/profile.md."""

@@ -1,4 +1,4 @@
-"""Programs and grids as (x, y, z)."""
+"""Writes programs and grids as (x, y, z)."""
 
 from __future__ import annotations
 

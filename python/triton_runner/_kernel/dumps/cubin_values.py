@@ -1,4 +1,4 @@
-"""Values of the TTGIR and registers of the PTX in the registers of a cubin.
+"""Finds values of the TTGIR and registers of the PTX in the registers of a cubin.
 
 Which registers of the PTX hold a value is found with taps (registers.py); which register of the machine
 code holds one of those, by the lines of PTX that ptxas writes into the cubin (probe/sass.h). What ptxas did

@@ -1,5 +1,5 @@
-"""cuda-gdb runs this in its own Python: it stops a kernel after the instructions that were asked for and
-writes the registers that they gave, a JSON line each. Nothing of triton_runner is imported here.
+"""Runs in the Python of cuda-gdb: it stops a kernel after the instructions that were asked for and writes
+the registers that they gave, a JSON line each. Nothing of triton_runner is imported here.
 
 Lines of the output: {"sass": [[offset, text, file, line], ...], "unread": what no stop could be found for}
 once, {"plan": stops}, then for each warp that comes to a stop {"at": offset of the stop, "block": [x, y, z],

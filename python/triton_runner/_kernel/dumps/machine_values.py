@@ -1,4 +1,4 @@
-"""Registers of machine code on the CPU, and the values of TTGIR and PTX that they hold.
+"""Finds registers of machine code on the CPU, and the values of TTGIR and PTX that they hold.
 
 A selector names SASS ("R10", "P0", "0x1a0", "FADD", "kernel.py:42"), or a value of the TTGIR or a register of
 the PTX. Which registers of the PTX hold a value is found with taps (registers.py). Which register of the

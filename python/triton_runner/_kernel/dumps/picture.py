@@ -1,4 +1,5 @@
-"""A dumped value as a heat map: where its large, its missing and its wrong numbers are, at a glance."""
+"""Draws a dumped value as a heat map: where its large, its missing and its wrong numbers are, at a
+glance."""
 
 from __future__ import annotations
 

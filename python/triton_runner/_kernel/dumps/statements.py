@@ -1,5 +1,5 @@
-"""Dump statements in a kernel's source (triton_runner.language has them for users): what each leaves in
-Triton's IR, and which kernels use one."""
+"""Reads dump statements in a kernel's source (triton_runner.language has them for users): what each leaves
+in Triton's IR, and which kernels use one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from triton_runner._pipeline import versions
 from triton_runner._pipeline.constants import constant
 from triton_runner._programs.options import pairs
 from triton_runner._settings import devices
-from triton_runner._worker import job
+from triton_runner._worker import job, signatures
 from triton_runner.bench import native
 from triton_runner.bench.peers import Peer
 from triton_runner.bench.rounds import Row, Section, WrongResult
@@ -96,7 +96,7 @@ class _Side:
         except job.Refused as error:
             raise fail(error.message, *error.notes) from None
         texts = pairs(constexprs, "--constexpr")
-        keywords = {name: job.decoded(constant(text)) for name, text in texts.items()}
+        keywords = {name: signatures.decoded(constant(text)) for name, text in texts.items()}
         try:
             compiled = kernel[shape](*values, **keywords)
         except (DiagnosticError, KernelTrap):

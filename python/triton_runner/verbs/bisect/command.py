@@ -14,7 +14,7 @@ from triton_runner._base.progress import telling
 from triton_runner._programs.ci import ci_options, of_bisection, write_ci
 from triton_runner._programs.options import Output, ProgramOrFile, module_option, pretend_option, verbs
 from triton_runner._programs.programs import constants
-from triton_runner._worker import job
+from triton_runner._worker import signatures
 
 _STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
 
@@ -144,7 +144,7 @@ def bisect_command(
             case = cases.open_case(program)
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
-        arguments_of_kernel = job.split_signature(values) if values else None
+        arguments_of_kernel = signatures.split_signature(values) if values else None
         for text in arguments_of_kernel or ():  # each release would refuse it in a process of its own
             check_argument(text)
         subject = api.program_of(

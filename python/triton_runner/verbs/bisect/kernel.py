@@ -29,7 +29,7 @@ from triton_runner._launch.launchers import observing
 from triton_runner._memory.arguments import unpacked
 from triton_runner._memory.arrays import wrap
 from triton_runner._pipeline import abilities
-from triton_runner._worker import job
+from triton_runner._worker import job, signatures
 from triton_runner.verbs.bisect import classes
 from triton_runner.verbs.bisect.results import KernelLaunch, Oracle
 
@@ -90,7 +90,7 @@ def judge(name: str, told: dict) -> tuple[str, str, float | None]:
     decorated = job.load_decorated({"file": path, "name": function_name})
     function = job.innermost(decorated)
     constants, computed = _decorations(decorated)
-    constants |= {key: job.decoded(value) for key, value in launch.constexprs.items()}
+    constants |= {key: signatures.decoded(value) for key, value in launch.constexprs.items()}
     constants |= launch.options
     names = [each for each in function.arg_names if each not in {*constants, *computed}]
     values = [_value(taken, parse_argument) for taken in launch.arguments]

@@ -1,4 +1,4 @@
-"""Kernels with one fault each, and the checks that see them: what a report looks like."""
+"""Has kernels with one fault each, and the checks that see them: what a report looks like."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from triton_runner._base.levels import LEVELS, binary_level, levels_of
 from triton_runner._base.paths import check_output, make_folder
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._pipeline import versions
-from triton_runner._worker import job
+from triton_runner._worker import job, signatures
 
 _FORMAT = 1
 INDEX = "index.json"
@@ -31,7 +31,8 @@ def specialisations(signature):
         names, words = list(signature), list(signature.values())
     else:
         names = None
-        words = list(signature) if isinstance(signature, (list, tuple)) else job.split_signature(signature)
+        is_list = isinstance(signature, (list, tuple))
+        words = list(signature) if is_list else signatures.split_signature(signature)
     alternatives = []
     for word in words:
         ends = _ENDS.match(word) if isinstance(word, str) else None
@@ -192,7 +193,7 @@ def export(
             source, signature, constexprs, target=target, to=last, triton=triton, timeout=timeout,
             options=variant.get("options"),
         )  # fmt: skip
-        types, constants, attributes = job.signature_of(function, signature, constexprs, None)
+        types, constants, attributes = signatures.signature_of(function, signature, constexprs, None)
         entry = _variant(compiled, asked[target], types, constants, attributes, function.arg_names, folder)
         if entry not in entries:
             entries.append(entry)

@@ -1,1 +1,1 @@
-"""triton-runner judge: whether a kernel that somebody or something wrote answers a task."""
+"""Judges whether a kernel that somebody or something wrote answers a task."""

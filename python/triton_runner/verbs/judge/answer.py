@@ -1,6 +1,6 @@
-"""The process of an answer. It gets the answer's text and inputs, and gives back what a call did, step by
-step (record.py). It holds no reference, no expected value and nothing that compares; whatever it says,
-another process does the steps again, and a third one compares.
+"""Runs in the process of an answer. It gets the answer's text and inputs, and gives back what a call did,
+step by step (record.py). It holds no reference, no expected value and nothing that compares; whatever it
+says, another process does the steps again, and a third one compares.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Trials of a manifest on a Dask cluster. A worker gets the texts of some tasks and answers, judges them by
-the command line in a process of its own (a worker has threads, and a trial is forked from a process that has
-none), and gives back their rows."""
+"""Runs trials of a manifest on a Dask cluster. A worker gets the texts of some tasks and answers, judges
+them by the command line in a process of its own (a worker has threads, and a trial is forked from a process
+that has none), and gives back their rows."""
 
 from __future__ import annotations
 

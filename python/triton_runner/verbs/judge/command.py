@@ -1,4 +1,4 @@
-"""The verb of the command line that judges answers to tasks: judge."""
+"""`triton-runner judge` judges answers to tasks."""
 
 from __future__ import annotations
 

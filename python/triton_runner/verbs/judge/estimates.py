@@ -1,6 +1,6 @@
-"""The estimated time of an answer on a chip, and of its reference as torch.compile makes it: the replay of an
-SM of each launch (_kernel/cost/replay.py), one launch after the other. What libraries compute (a product of
-cuBLAS) and what torch's own operators do between launches has no estimate."""
+"""Estimates the estimated time of an answer on a chip, and of its reference as torch.compile makes it: the
+replay of an SM of each launch (_kernel/cost/replay.py), one launch after the other. What libraries compute
+(a product of cuBLAS) and what torch's own operators do between launches has no estimate."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The evidence of one call of an answer: what its process said, what its steps gave in the broker, and what
-the reference gives; and the faults that follow."""
+"""Declares the evidence of one call of an answer: what its process said, what its steps gave in the broker,
+and what the reference gives; and the faults that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a manifest: one table, one file, nothing from the network."""
+"""Makes the page of a manifest: one table, one file, nothing from the network."""
 
 from __future__ import annotations
 

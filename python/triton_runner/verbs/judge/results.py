@@ -1,4 +1,4 @@
-"""The verdict on an answer, and its JSON: one row a trial."""
+"""Declares the verdict on an answer, and its JSON: one row a trial."""
 
 from __future__ import annotations
 

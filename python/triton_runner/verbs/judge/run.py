@@ -1,4 +1,4 @@
-"""`judge`: one trial, or all of a manifest, some at a time, each in processes of its own."""
+"""Judges: one trial, or all of a manifest, some at a time, each in processes of its own."""
 
 from __future__ import annotations
 

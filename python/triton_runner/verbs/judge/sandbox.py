@@ -1,5 +1,5 @@
-"""A process that cannot reach anything: no network, no other process, no file but those that Python needs and
-a folder of its own to write to, and limits of memory and CPU time.
+"""Confines a process, which cannot reach anything: no network, no other process, no file but those that
+Python needs and a folder of its own to write to, and limits of memory and CPU time.
 
 Namespaces (user, network, processes) and Landlock are the kernel's own, asked for through ctypes: a process
 gives up its rights by itself and cannot take them back. bubblewrap would use the same ones and start a new

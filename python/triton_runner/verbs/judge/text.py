@@ -1,4 +1,4 @@
-"""How a verdict reads."""
+"""Writes a verdict as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial: an answer to a task, judged in the parent from bytes.
+"""Runs one trial: an answer to a task, judged in the parent from bytes.
 
 answer's process     gets inputs, gives steps and its own result        holds no reference, may lie
 broker               does the steps from the same inputs                holds no reference, holds no answer

@@ -1,5 +1,5 @@
-"""Messages between the processes of the judge: a JSON text and byte strings, through pipes. Nothing that an
-answer's process sends is unpickled or evaluated.
+"""Carries messages between the processes of the judge: a JSON text and byte strings, through pipes. Nothing
+that an answer's process sends is unpickled or evaluated.
 
     send(pipe, {"say": "ready"}, [b"..."])      receive(pipe) -> ({"say": "ready"}, [b"..."])
 """

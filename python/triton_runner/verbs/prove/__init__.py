@@ -1,1 +1,1 @@
-"""The verb `prove`: properties of a kernel for every size, and counter-examples that run."""
+"""Proves properties of a kernel for every size, and finds counter-examples that run."""

@@ -1,4 +1,4 @@
-"""The properties of a kernel, one after the other: proved, or what is left to refute.
+"""Proves the properties of a kernel, one after the other: each is proved, or what is left to refute.
 
 Nothing is proved of a kernel with an op that the model does not follow, or in which a loop might not end:
 what comes after it might not be as the model has it.

@@ -1,4 +1,4 @@
-"""The command `prove`, which proves properties of kernels for every size."""
+"""Defines the command `prove`, which proves properties of kernels for every size."""
 
 from __future__ import annotations
 

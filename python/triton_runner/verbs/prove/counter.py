@@ -1,4 +1,5 @@
-"""Counter-examples: launches of a kernel that the engine runs, in which something goes wrong."""
+"""Searches for counter-examples: launches of a kernel that the engine runs, in which something goes
+wrong."""
 
 from __future__ import annotations
 

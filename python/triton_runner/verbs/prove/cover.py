@@ -1,4 +1,4 @@
-"""The program and the element of its tile that write a given element of an output.
+"""Finds the program and the element of its tile that write a given element of an output.
 
 The offset of a store is a sum of strides times numbers that programs and tiles are counted by. These are
 solved for the element, as digits are; a quotient and a remainder of one number are two digits of it. That is

@@ -1,4 +1,5 @@
-"""The parts of a kernel that something is proved of: accesses, divisions, loops, and what is not followed."""
+"""Gathers the parts of a kernel that something is proved of: accesses, divisions, loops, and what is not
+followed."""
 
 from __future__ import annotations
 

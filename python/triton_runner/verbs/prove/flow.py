@@ -1,4 +1,4 @@
-"""The order of blocks, and which values decide addresses, masks, branches and bounds."""
+"""Follows the order of blocks, and which values decide addresses, masks, branches and bounds."""
 
 from __future__ import annotations
 

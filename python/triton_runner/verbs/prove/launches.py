@@ -1,5 +1,5 @@
-"""The launches of a program, of which each kernel is looked at once, compiled without what its first launch
-happens to divide by."""
+"""Watches the launches of a program, of which each kernel is looked at once, compiled without what its
+first launch happens to divide by."""
 
 from __future__ import annotations
 

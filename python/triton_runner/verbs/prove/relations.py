@@ -1,5 +1,5 @@
-"""How the sizes of a launch belong together: which argument is which dimension or stride of which tensor, and
-how many programs there are for them.
+"""Tells how the sizes of a launch belong together: which argument is which dimension or stride of which
+tensor, and how many programs there are for them.
 
 A program's own arithmetic says so (sizes.py). A number that comes from no tensor's size stays as it is, and
 so do sizes of which the program makes nothing. Each is an assumption.

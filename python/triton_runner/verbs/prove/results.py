@@ -1,4 +1,4 @@
-"""The results of `prove`: of each kernel an answer for each property.
+"""Declares the results of `prove`: of each kernel an answer for each property.
 
 The JSON of these is a format of its own (SCHEMA)."""
 

@@ -7,7 +7,7 @@ import re
 
 from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
-from triton_runner._worker import job
+from triton_runner._worker import signatures
 from triton_runner.verbs.prove import refine, relations, shared
 from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
@@ -161,7 +161,7 @@ def of_kernel(path: str, name: str, how: dict) -> Subject:
     compiled = compiled_down(path, **how)
     text, types = compiled.asm["ttir"], how["signature"] or ""
     if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
-        words = types if isinstance(types, (list, tuple)) else job.split_signature(types)
+        words = types if isinstance(types, (list, tuple)) else signatures.split_signature(types)
         types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
     subject = of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
     subject.take_ttgir(compiled)

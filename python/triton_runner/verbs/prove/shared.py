@@ -1,4 +1,4 @@
-"""The answer about a kernel's shared memory at TTGIR. A schedule that breaks it is run before it is shown."""
+"""Answers for a kernel's shared memory at TTGIR. A schedule that breaks it is run before it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of a program's tensors as numbers that remember where they come from.
+"""Has sizes of a program's tensors as numbers that remember where they come from.
 
 While a program runs, x.shape, x.size(), x.stride() and x.numel() give such numbers, and so does arithmetic on
 them. A launch then tells that n is x.numel() and that its grid is cdiv(x.numel(), 1024): by what the program

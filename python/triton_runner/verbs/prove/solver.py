@@ -1,4 +1,4 @@
-"""Facts and goals for Z3.
+"""Gives facts and goals to Z3.
 
 A proof asks whether the facts and the negation of a goal can hold together. Products of atoms are numbers of
 their own there, so that the question is linear; what makes such products behave is added: for each inequality

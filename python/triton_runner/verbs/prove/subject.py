@@ -1,4 +1,5 @@
-"""A kernel of which something is proved: its TTIR, its arguments as terms, what is assumed of them."""
+"""Declares the subject, a kernel of which something is proved: its TTIR, its arguments as terms, what is
+assumed of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms over the integers: polynomials of atoms, and conditions over them.
+"""Has terms over the integers: polynomials of atoms, and conditions over them.
 
 An atom is a size, a program's number, the place of an element in its tile, an iteration; or a quotient, a
 remainder, a choice, an integer that wrapped, or a value of which nothing is known but its bounds ("app").

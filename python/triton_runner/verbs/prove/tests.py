@@ -1,4 +1,4 @@
-"""The kernels that one test of a suite launches, and what is proved of them: pytest --triton-prove."""
+"""Proves the kernels that one test of a suite launches: pytest --triton-prove."""
 
 from __future__ import annotations
 

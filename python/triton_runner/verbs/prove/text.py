@@ -1,4 +1,4 @@
-"""How the results of `prove` read."""
+"""Writes the results of `prove` as text."""
 
 from __future__ import annotations
 

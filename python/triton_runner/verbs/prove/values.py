@@ -1,4 +1,4 @@
-"""Values of TTIR as terms, and the ops that compute them.
+"""Has values of TTIR as terms, and the ops that compute them.
 
 The term of a tile stands for its element at (element[0], element[1], ...). What is not followed (floats,
 bits, what was loaded) is an "app": any number of its type, one for each element.

@@ -1,4 +1,4 @@
-// simt::load_amdgcn: AMD's machine code as a Kernel.
+// Implements simt::load_amdgcn: AMD's machine code as a Kernel.
 #include <triton_runner/amdgcn/code_object.h>
 #include <triton_runner/amdgcn/waits.h>
 #include <triton_runner/base/try.h>

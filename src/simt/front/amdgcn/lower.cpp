@@ -1,4 +1,4 @@
-// The walk over a kernel's instructions: what its registers hold at the start, guards, and what each row says.
+// Walks over a kernel's instructions: what its registers hold at the start, guards, and what each row says.
 #include "front/amdgcn/lower.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// From AMD's machine code to Code. A vector register is a place of 32 bits a thread; a scalar register is one too, in which all
-// threads of a wavefront have the same bits, so that vector instructions read it as it is. EXEC, VCC and other masks are such
-// scalars with a bit a lane; a predicate is made of them where threads are chosen by them.
+// Declares the lowering from AMD's machine code to Code. A vector register is a place of 32 bits a thread; a
+// scalar register is one too, in which all threads of a wavefront have the same bits, so that vector
+// instructions read it as it is. EXEC, VCC and other masks are such scalars with a bit a lane; a predicate is
+// made of them where threads are chosen by them.
 //
 //   v_add_f32 v2, v5, s10       d = a + b of the places of v2, v5 and s10, guarded by EXEC
 //   s_and_saveexec_b64 s[0:1], vcc      on all threads of the wavefront, whatever EXEC holds

@@ -1,4 +1,4 @@
-// MFMA and WMMA: a wavefront's product D = A * B + C.
+// Implements MFMA and WMMA: a wavefront's product D = A * B + C.
 //
 // CDNA 3 takes the products of a group (8 of f16 and bf16, 4 of xf32, 16 of fp8), aligns them to the largest exponent among them,
 // cuts each toward zero 24 bits after its point, and adds exactly; then it aligns that sum and the accumulator to the larger of

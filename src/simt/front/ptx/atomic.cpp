@@ -1,4 +1,4 @@
-// Lowers atom and red on global and shared memory. PTX ISA 9.7.13.5, 9.7.13.6. red.async is in
+// Lowers atom and red on global and shared memory. See PTX ISA 9.7.13.5, 9.7.13.6. red.async is in
 // store_async.cpp.
 #include "front/ptx/atomics.h"
 

@@ -1,5 +1,5 @@
-// Lowers cp.async.bulk and cp.reduce.async.bulk on plain memory, and the bulk groups. PTX ISA 9.7.9.25.4. The
-// forms with a tensor map are in tma.cpp, cp.async without .bulk is in copy.cpp.
+// Lowers cp.async.bulk and cp.reduce.async.bulk on plain memory, and the bulk groups. See PTX ISA 9.7.9.25.4.
+// The forms with a tensor map are in tma.cpp, cp.async without .bulk is in copy.cpp.
 #include "async/bulk.h"
 
 #include "front/ptx/addresses.h"

@@ -1,6 +1,7 @@
-// Lowers calls: the callee's instructions stand in place of the call, with registers of its own (routine.cpp has those of
-// functions that call themselves). Arguments and results are registers (.reg) or lie in the thread's local memory
-// (.param), on the caller's side and on the callee's independently. PTX ISA 7.1, 9.7.12.5.
+// Lowers calls: the callee's instructions stand in place of the call, with registers of its own (routine.cpp
+// has those of functions that call themselves). Arguments and results are registers (.reg) or lie in the
+// thread's local memory (.param), on the caller's side and on the callee's independently. See PTX ISA 7.1,
+// 9.7.12.5.
 #include <cstring>
 
 #include <triton_runner/num/by_size.h>

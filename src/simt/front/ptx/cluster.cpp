@@ -1,4 +1,4 @@
-// Lowers mapa and getctarank. PTX ISA 9.7.9.23, 9.7.9.24.
+// Lowers mapa and getctarank. See PTX ISA 9.7.9.23, 9.7.9.24.
 #include "ops/cluster.h"
 
 #include "front/ptx/lower.h"

@@ -1,4 +1,4 @@
-// Lowers bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp, how it is called in
+// Lowers bra, brx.idx, call, ret, exit, trap. See PTX ISA 9.7.12, 9.7.19. How a callee is inlined is in call.cpp, how it is called in
 // routine.cpp.
 #include "ops/control.h"
 

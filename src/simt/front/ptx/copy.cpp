@@ -1,4 +1,4 @@
-// Lowers cp.async and its groups, and hands the other forms of cp to bulk.cpp and tma.cpp. PTX ISA
+// Lowers cp.async and its groups, and hands the other forms of cp to bulk.cpp and tma.cpp. See PTX ISA
 // 9.7.9.25.3, 9.7.13.15.17.
 #include "async/copy.h"
 

@@ -1,4 +1,4 @@
-// Lowers clusterlaunchcontrol. PTX ISA 9.7.13.17.
+// Lowers clusterlaunchcontrol. See PTX ISA 9.7.13.17.
 #include "async/launch_control.h"
 
 #include "front/ptx/addresses.h"

@@ -1,4 +1,4 @@
-// Lowers mbarrier. PTX ISA 9.7.13.15.
+// Lowers mbarrier. See PTX ISA 9.7.13.15.
 #include "async/mbarrier.h"
 
 #include "front/ptx/addresses.h"

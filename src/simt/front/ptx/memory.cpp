@@ -1,4 +1,4 @@
-// Lowers ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12. st.async is in store_async.cpp.
+// Lowers ld and st in all state spaces. See PTX ISA 9.7.9.8 to 9.7.9.12. st.async is in store_async.cpp.
 #include "ops/memory.h"
 
 #include <cstdlib>

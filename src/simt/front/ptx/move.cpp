@@ -1,4 +1,4 @@
-// Lowers mov of what is not a register of its own (special registers, addresses), cvta, isspacep. PTX ISA
+// Lowers mov of what is not a register of its own (special registers, addresses), cvta, isspacep. See PTX ISA
 // 9.7.9.3, 9.7.9.19, 9.7.9.20. mov between registers is in alu.cpp.
 #include "ops/move.h"
 

@@ -1,5 +1,5 @@
 // Lowers multimem: accesses to the same place of several devices' memory. There is one device here, so that
-// each is a plain load, store or reduction of it. PTX ISA 9.7.9.14.
+// each is a plain load, store or reduction of it. See PTX ISA 9.7.9.14.
 #include <vector>
 
 #include "front/ptx/lower.h"

@@ -1,4 +1,4 @@
-// Lowers st.async and red.async. PTX ISA 9.7.9.12, 9.7.13.7.
+// Lowers st.async and red.async. See PTX ISA 9.7.9.12, 9.7.13.7.
 #include "async/store_async.h"
 
 #include "front/ptx/addresses.h"

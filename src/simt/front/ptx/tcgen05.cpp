@@ -1,4 +1,4 @@
-// Lowers tcgen05 but for its products (tcgen05_mma.cpp). PTX ISA 9.7.16.
+// Lowers tcgen05 but for its products (tcgen05_mma.cpp). See PTX ISA 9.7.16.
 #include "matrix/tcgen05.h"
 
 #include <cstdlib>

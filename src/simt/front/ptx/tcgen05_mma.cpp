@@ -1,4 +1,4 @@
-// Lowers tcgen05.mma. PTX ISA 9.7.16.10.9.
+// Lowers tcgen05.mma. See PTX ISA 9.7.16.10.9.
 #include "front/ptx/matrices.h"
 #include "matrix/tcgen05_shape.h"
 

@@ -1,4 +1,4 @@
-// Lowers tensormap.replace and tensormap.cp_fenceproxy. PTX ISA 9.7.9.28, 9.7.13.15.18.
+// Lowers tensormap.replace and tensormap.cp_fenceproxy. See PTX ISA 9.7.9.28, 9.7.13.15.18.
 #include "async/tensormap.h"
 
 #include <triton_runner/exec/tensor_map.h>

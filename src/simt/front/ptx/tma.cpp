@@ -1,4 +1,4 @@
-// Lowers cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. PTX ISA 9.7.9.27.
+// Lowers cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. See PTX ISA 9.7.9.27.
 #include "async/tma.h"
 
 #include "front/ptx/addresses.h"

@@ -1,4 +1,4 @@
-// Lowers shfl, vote, match, redux, elect, activemask. PTX ISA 9.7.9.6, 9.7.13.9 to 9.7.13.14.
+// Lowers shfl, vote, match, redux, elect, activemask. See PTX ISA 9.7.9.6, 9.7.13.9 to 9.7.13.14.
 #include "ops/warp.h"
 
 #include "front/ptx/lower.h"

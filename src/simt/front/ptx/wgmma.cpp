@@ -1,4 +1,4 @@
-// Lowers wgmma. PTX ISA 9.7.15.
+// Lowers wgmma. See PTX ISA 9.7.15.
 #include "matrix/wgmma.h"
 
 #include <cstdlib>

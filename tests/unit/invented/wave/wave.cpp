@@ -1,5 +1,5 @@
-// From the text to code. A scalar register is a place of which each wavefront uses its first lane's element; EXEC is a place of
-// predicates, which guards what the vector unit does.
+// Goes from the text to code. A scalar register is a place of which each wavefront uses its first lane's
+// element; EXEC is a place of predicates, which guards what the vector unit does.
 #include "wave.h"
 
 #include <bit>

@@ -1,5 +1,6 @@
-"""The parts of torch.compile that a run can leave out: those that torch's own bisector (torch._inductor.
-compiler_bisector) knows, applied one by one and counted; fusions; and settings of Inductor.
+"""Lists the parts of torch.compile that a run can leave out: those that torch's own bisector
+(torch._inductor. compiler_bisector) knows, applied one by one and counted; fusions; and settings of
+Inductor.
 
 A worker asks the same places of torch as its bisector does: CompilerBisector.disable_subsystem."""
 

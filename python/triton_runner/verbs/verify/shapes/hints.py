@@ -1,4 +1,5 @@
-"""Tricks by which a program looks right or fast without being it: what no right function needs to do."""
+"""Finds tricks by which a program looks right or fast without being it: what no right function needs to
+do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,265 @@
+"""Finds which tests enter the functions of each file of C++, and writes reached.txt, which tests/room.py
+tells. Nothing is compiled for it but entries.c, which puts a breakpoint at each function of the release
+build: the first call of a function marks it and takes the breakpoint away. A golden case, a file of Python
+tests and a file of unit tests count by themselves.
+
+    python tests/coverage/reach.py                      runs what has no marks in build/reach yet, and writes
+    python tests/coverage/reach.py --only debug dump    runs again what has one of these words in its path
+    python tests/coverage/reach.py --only               runs nothing, and writes
+
+`make develop`, `ninja -C build/release` and `python tests/golden/make.py` come before. A file of tests has
+LIMIT seconds: what it would enter later counts as not reached.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import math
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from suite.site import package_site  # noqa: E402
+
+BUILD, INTO = ROOT / "build" / "release", ROOT / "build" / "reach"
+OUT = HERE / "reached.txt"
+LIMIT = 50
+KINDS = {"case": 2, "python": 2, "unit": 1}  # how many tests of each kind a file of C++ gets
+SHARE = 0.25  # of the best test's score: what another needs to be told beside it
+
+
+@dataclasses.dataclass
+class Program:
+    """A program or library whose functions are watched: how its path ends, and its functions by address."""
+
+    path: pathlib.Path
+    names: list[str]
+
+    @classmethod
+    def read(cls, path: pathlib.Path) -> "Program":
+        table = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
+        found: dict[int, str] = {}
+        for words in map(str.split, table.splitlines()):
+            if len(words) == 3 and words[1] in "tTwW":
+                found.setdefault(int(words[0], 16), words[2])
+        rows = sorted(found.items())
+        (INTO / f"{path.name}.list").write_text("".join(f"{at:x} {name}\n" for at, name in rows))
+        return cls(path, [name for _, name in rows])
+
+
+@dataclasses.dataclass
+class Test:
+    """A test: its kind, what names it, the program that it runs in, and its command."""
+
+    kind: str
+    name: str
+    program: Program
+    command: list[str]
+
+    @property
+    def marks(self) -> pathlib.Path:
+        return INTO / "marks" / self.name.replace("/", "@")
+
+    def run(self) -> None:
+        self.marks.unlink(missing_ok=True)
+        environment = os.environ | {
+            "LD_PRELOAD": str(INTO / "entries.so"), "REACH_MARKS": str(self.marks),
+            "REACH_LIST": str(INTO / f"{self.program.path.name}.list"),
+            "REACH_FILE": "/" + self.program.path.name, "PYTHONPATH": str(INTO / "site"),
+        }  # fmt: skip
+        process = subprocess.Popen(
+            self.command, cwd=ROOT, env=environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def entered(self) -> set[str]:
+        """The names of the functions that it entered; of a test that was not run none."""
+        marks = self.marks.read_bytes() if self.marks.is_file() else b""
+        return {name for name, mark in zip(self.program.names, marks, strict=False) if mark}
+
+
+def core() -> pathlib.Path:
+    """The extension with the names of its functions, which a release leaves out: linked again without -s."""
+    extension = next((BUILD / "python" / "bindings").glob("_core*.so"))
+    into = INTO / "python" / "bindings" / extension.name
+    into.parent.mkdir(parents=True, exist_ok=True)
+    name = str(extension.relative_to(BUILD))
+    commands = ["ninja", "-C", str(BUILD), "-t", "commands", name]
+    link = subprocess.run(commands, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    link = link.replace("-Wl,-s ", "").replace(f"-o {name}", f"-o {into}")
+    subprocess.run(link, shell=True, cwd=BUILD, check=True)
+    package_site(ROOT, INTO, INTO / "site")
+    return into
+
+
+def all_tests() -> list[Test]:
+    tool = Program.read(BUILD / "tests" / "tools" / "case_tool")
+    cases = [
+        path for top in (ROOT / "tests" / "cases", ROOT / "build" / "golden") for path in top.rglob("*")
+        if path.suffix in (".ttir", ".ttgir", ".ptx", ".amdgcn")
+    ]  # fmt: skip
+    tests = [
+        Test("case", str(path.relative_to(ROOT)), tool, [str(tool.path), str(path)]) for path in sorted(cases)
+    ]
+    extension = Program.read(core())
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    for path in [None, *sorted((ROOT / "tests" / "python").rglob("test_*.py"))]:
+        if path is None:  # the functions that every import enters
+            command = [sys.executable, "-c", "import triton_runner; triton_runner.jit"]
+        else:
+            command = [*pytest, str(path)]
+        tests.append(Test("python", str(path.relative_to(ROOT)) if path else "import", extension, command))
+    for binary in sorted(BUILD.glob("*_test")):
+        program = Program.read(binary)
+        for path in sorted((ROOT / "src" / binary.name.removesuffix("_test")).rglob("*_test.cpp")):
+            names = re.findall(r"^TEST\((\w+)", path.read_text(), re.M)
+            run = "; ".join(f"{binary} {name}" for name in names)
+            tests.append(Test("unit", str(path.relative_to(ROOT)), program, ["bash", "-c", run]))
+    return tests
+
+
+class Sources:
+    """The files of C++ by the functions that they define: a file has a function if its text defines the name,
+    and it was compiled into an object that has the symbol."""
+
+    def __init__(self, symbols: set[str]) -> None:
+        self._files: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
+        self._objects: dict[str, set[str]] = collections.defaultdict(set)  # symbol: files compiled together
+        for path in sorted([*(ROOT / "src").rglob("*.cpp"), *(ROOT / "python" / "bindings").glob("*.cpp")]):
+            if not path.name.endswith("_test.cpp"):
+                self._add(path)
+        for path in BUILD.rglob("*.o"):
+            self._add_object(path)
+        listed = sorted(symbols)
+        plain = subprocess.run(["c++filt", "-p"], input="\n".join(listed), capture_output=True, text=True)
+        self._names = dict(zip(listed, plain.stdout.splitlines(), strict=True))
+
+    def _add(self, path: pathlib.Path) -> None:
+        name, text = str(path.relative_to(ROOT)), path.read_text()
+        library = name.split("/")[1]
+        ends = r"\((?:[^;{}()]|\([^()]*\)|\{\})*\)[^;{}=]*(?::[^;]*?)?\{"
+        for function in re.findall(rf"^ ?[A-Za-z][^\n;={{}}#/()]*?((?:\w+::)?~?\w+){ends}", text, re.M):
+            self._files[library, function].add(name)
+        kind = ""
+        for line in text.splitlines():
+            if begins := re.match(r"(?:class|struct) (\w+)\b[^;]*\{", line):
+                kind = begins[1]
+            elif line.startswith("}"):
+                kind = ""
+            elif kind and (member := re.match(r"  (?:\w[^;=(]*[ *&])?(~?\w+)\(", line)):
+                self._files[library, f"{kind}::{member[1]}"].add(name)
+
+    def _add_object(self, path: pathlib.Path) -> None:
+        together = path.with_suffix("")  # of a group of files that are compiled together
+        if together.suffix == ".cxx":
+            files = re.findall(r'#include "([^"]+\.cpp)"', together.read_text())
+            files = [str(pathlib.Path(file).relative_to(ROOT)) for file in files]
+        else:
+            files = re.findall(r"(?:src|bindings)/.*\.cpp$", str(together)) or [together.name]
+            files = [f"python/{file}" if file.startswith("bindings") else file for file in files]
+            files = [file.replace("bindings/CMakeFiles/_core.dir", "bindings") for file in files]
+        if not all(file.startswith(("src/", "python/")) and (ROOT / file).is_file() for file in files):
+            return  # of tests
+        table = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
+        for words in map(str.split, table.splitlines()):
+            if len(words) == 3 and words[1] in "tT":
+                self._objects[words[2]].update(files)
+
+    def of(self, symbol: str) -> set[str]:
+        """The file of a function; none where names do not tell which."""
+        found: set[str] = set()
+        name_of = self._names.get(symbol, "")
+        for name in re.findall(r"triton_runner::((?:\w+::|\(anonymous namespace\)::)*~?\w+)", name_of):
+            parts = name.replace("(anonymous namespace)::", "").split("::")
+            for at in range(len(parts), 1, -1):
+                library = parts[0] if (ROOT / "src" / parts[0]).is_dir() else "bindings"
+                files = self._files.get((library, "::".join(parts[at - 2 : at])))
+                files = files or self._files.get((library, parts[at - 1]), set())
+                files = files if len(files) == 1 else files & self._objects[symbol]
+                if len(files) == 1:
+                    found |= files
+                    break
+        return found or (self._objects[symbol] if len(self._objects[symbol]) == 1 else set())
+
+
+@functools.cache
+def words(path: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall("[a-z]+", path) if len(word) > 3)
+
+
+def alike(file: str, test: str) -> bool:
+    """Whether the paths have a word in common, in any of its forms: count.cpp and test_counts.py."""
+    ours, theirs = words(file) - {"tests", "python", "bindings"}, words(test) - {"tests", "python"}
+    return any(one.startswith(other) or other.startswith(one) for one in ours for other in theirs)
+
+
+def digest(tests: list[Test]) -> dict[str, list[str]]:
+    """The tests that say most about each file of C++: a function that a test enters counts by how
+    few other tests enter it, beside how much else the test enters."""
+    sources = Sources({name for test in tests for name in test.program.names})
+    files_of = functools.cache(sources.of)
+    every = next(test for test in tests if test.name == "import").entered()
+    found: dict[str, dict[str, list]] = collections.defaultdict(dict)
+    for kind, most in KINDS.items():
+        entered = {test.name: test.entered() - every for test in tests if test.kind == kind}
+        entered.pop("import", None)
+        count = collections.Counter(name for names in entered.values() for name in names)
+        ran = sum(map(bool, entered.values()))
+        weight = {name: math.log(ran / n) for name, n in count.items()}
+        scores: dict[str, dict[str, tuple]] = collections.defaultdict(dict)
+        for test, names in entered.items():
+            whole = sum(weight[name] ** 2 for name in names) ** 0.2 or 1
+            for name in names:
+                for file in files_of(name):
+                    score, functions = scores[file].get(test, (0, 0))
+                    is_own = 2 * count[name] < ran  # less than half of the tests enter it
+                    scores[file][test] = score + weight[name] ** 2 / whole, functions + is_own
+        for file, of_file in scores.items():
+            rows = [(score * (1 + alike(file, test)), n, test) for test, (score, n) in of_file.items()]
+            best = sorted(rows, key=lambda one: (-one[0], one[2]))
+            found[file][kind] = [one for one in best[:most] if one[0] >= SHARE * best[0][0]]
+    told = {}
+    for file, kinds in sorted(found.items()):
+        functions = max(one[1] for held in kinds.values() for one in held)
+        told[file] = [
+            one[2] for held in kinds.values() if 3 * max(one[1] for one in held) >= functions for one in held
+        ]
+    return told
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--only", nargs="*", metavar="WORD", help="run tests whose path has one of these")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    (INTO / "marks").mkdir(parents=True, exist_ok=True)
+    compile_it = ["cc", "-O1", "-shared", "-fPIC", "-o", str(INTO / "entries.so"), str(HERE / "entries.c")]
+    subprocess.run([*compile_it, "-ldl"], check=True)
+    tests = all_tests()
+    if arguments.only is None:
+        chosen = [test for test in tests if not test.marks.is_file()]
+    else:
+        chosen = [test for test in tests if any(word in test.name for word in arguments.only)]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        list(pool.map(Test.run, chosen))
+    found = digest(tests)
+    OUT.write_text("".join(f"{file}: {' '.join(names)}\n" for file, names in found.items()))
+    print(f"{len(chosen)} tests were run; {OUT.relative_to(ROOT)} has {len(found)} files of C++")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

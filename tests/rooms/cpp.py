@@ -1,0 +1,487 @@
+"""Tells where a file of C++ stands, in src, include, python/bindings or tests."""
+
+import functools
+import pathlib
+import re
+
+import folders
+
+from rooms.described import page_of
+from rooms.tree import ROOT, Facts, grep, grouped, name_of, plain, shown, table, text_of, told
+
+UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
+TABLES = (  # of ops and opcodes, whose rows name what handles them, and the folders of src in which that is
+    ("include/triton_runner/ir/ops.def", ("tile", "ir", "machine")),
+    ("include/triton_runner/ptx/opcodes.def", ("simt/front/ptx",)),
+    ("src/sass/internal/opcodes.def", ("simt/front/sass",)),
+    ("src/amdgcn/internal/opcodes.def", ("simt/front/amdgcn",)),
+)
+PREFIX = {"LOWER": "lower", "SHAPE": "shape", "FOLD": "fold", "SHADOW": "shadow", "RACE": "race",
+          "HARDWARE": "hardware", "EXACT": "exact"}  # fmt: skip
+ARCHITECTURE = "doc/internals/architecture.md"  # the page of what has none of its own
+SPECIFIC = 7  # characters of a name that is looked for beyond the files that include its header: at least
+
+
+def library_of(path: pathlib.Path) -> str:
+    """The library of src that a file belongs to, as a source file, a header or a public one."""
+    parts = path.relative_to(ROOT).parts
+    return parts[2] if parts[0] == "include" and len(parts) > 3 else parts[1] if parts[0] == "src" else ""
+
+
+def outside(path: pathlib.Path) -> str:
+    """The text of a file of C++ without its anonymous namespaces, whose names no other file has."""
+    return re.sub(r"^namespace \{$.*?^\}  // namespace$", "", text_of(path), flags=re.M | re.S)
+
+
+@functools.cache
+def defined(path: pathlib.Path) -> tuple[str, ...]:
+    """The functions and tables that a source file defines; of a class the members, as Class::member."""
+    text = outside(path)
+    members = re.findall(r"^[\w:<>*&, ]*?\b([A-Z]\w+::~?\w+)\([^;]*?\{", text, re.M)
+    functions = re.findall(r"^[\w:<>*&, ]+[ *&](\w+)\([^;{]*\)[\w ]*\{", text, re.M)
+    tables = re.findall(r"^(?:extern )?const [\w:<>]+ (\w+)(?:\[\w*\])? = ", text, re.M)
+    return tuple(dict.fromkeys([*members, *functions, *tables]))
+
+
+@functools.cache
+def declared(path: pathlib.Path) -> tuple[str, ...]:
+    """The types, functions and constants of a header."""
+    text = outside(path)
+    types = re.findall(r"^(?:class|struct|union|enum class|enum|using) (\w+)(?! *;)\b", text, re.M)
+    functions = re.findall(r"^[^#/\s}][^(=]*[ *&](\w+)\(", text, re.M)
+    constants = re.findall(r"^(?:inline |extern |static )*const(?:expr)? [\w:<> *]+ (\w+)", text, re.M)
+    return tuple(dict.fromkeys([*types, *functions, *constants]))
+
+
+@functools.cache
+def files_of_cpp() -> list[pathlib.Path]:
+    places = (
+        "src",
+        "include",
+        "python/bindings",
+        "tests/unit",
+        "tests/tools",
+        "tests/gpu",
+        "fuzz",
+        "benchmark",
+    )
+    return [ROOT / one for one in grep("", *places) if one.endswith((".cpp", ".h", ".def", ".inc"))]
+
+
+@functools.cache
+def included_by() -> dict[pathlib.Path, list[pathlib.Path]]:
+    """The files that include each header: one in quotation marks lies beside or below src/LIBRARY, one in
+    angles is public, or in src/LIBRARY/internal."""
+    known, found = {*files_of_cpp()}, {}
+    for file in files_of_cpp():
+        for mark, name in re.findall(r'#include (["<])([^">]+)', text_of(file)):
+            library, _, rest = name.removeprefix("triton_runner/").partition("/")
+            places = [ROOT / "include" / name, ROOT / "src" / library / "internal" / rest]
+            if mark == '"':
+                places = [file.parent / name, ROOT / "src" / library_of(file) / name]
+            header = next((one for one in places if one in known), None)
+            if header:
+                found.setdefault(header, []).append(file)
+    return found
+
+
+@functools.cache
+def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    """The headers that declare what a source file defines, that of its own name first; a header itself."""
+    if path.suffix != ".cpp":
+        return (path,)
+    library = library_of(path) or path.parent.name
+    near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
+    names = {name.split("::")[0] for name in defined(path)}
+    same = [one for one in near if one.stem == path.stem]
+    same = [one for one in same if one.parent == path.parent] or [
+        one for one in same if one.parent.name == "internal" or names & {*declared(one)}
+    ]
+    rest = names - {name for one in same[:1] for name in declared(one)}
+    rest = {name for name in rest if "_" in name or len(name) > 8 or not name[0].islower()}
+    return (*same[:1], *(one for one in near if one not in same[:1] and rest & {*declared(one)}))
+
+
+@functools.cache
+def implementers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    """The source files that define what a header declares: that of its own name first."""
+    if path.suffix != ".h" or not library_of(path):
+        return ()
+    names = {*declared(path)}
+    near = [
+        one for one in files_of_cpp()
+        if one.suffix == ".cpp" and library_of(one) == library_of(path) and not one.stem.endswith("_test")
+        and path in headers(one) and names & {name.split("::")[0] for name in defined(one)}
+    ]  # fmt: skip
+    return tuple(sorted(near, key=lambda one: (one.stem != path.stem, str(one))))
+
+
+def room_of(path: pathlib.Path) -> str:
+    """The folder below src that a file lies in, and a header of internal is implemented in."""
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "src" and parts[-2] not in ("internal",):
+        return "/".join(parts[1:-1])
+    done = implementers(path)
+    return "/".join(done[0].relative_to(ROOT).parts[1:-1]) if done else library_of(path)
+
+
+def users_of(path: pathlib.Path) -> list[str]:
+    """The files that use a header, or what a source file defines. Those that call its functions come first,
+    of these the ones of other rooms, then those that include its header."""
+    near, own_names = headers(path), {name.split("::")[-1] for name in defined(path)}
+    is_source = path.suffix == ".cpp"
+    names = own_names if is_source else {*declared(path)}
+    if not near and names:  # a macro declares them
+        among = name_of(path.parent) if "front" in path.parts else f"src/{library_of(path)}"
+        return [one for one in grep(rf"\b({'|'.join(names)})\b", among) if ROOT / one != path]
+    same = [one for one in near if one.stem == path.stem]
+    direct = {one for header in same for one in included_by().get(header, ())}
+    types = {name for header in same for name in declared(header) if name[0].isupper()}
+    others = {
+        name for one in files_of_cpp() if one.suffix == ".h" and one not in near for name in declared(one)
+    }
+    own = {name for name in names if name not in others and len(name) >= SPECIFIC}
+    reached = {*direct, *(one for header in near for one in included_by().get(header, ()))}
+    at = {*reached}
+    while at := {one for header in at for one in included_by().get(header, ())} - reached:
+        reached |= at
+    done = {*implementers(path)} if not is_source else {path}
+    found = {}
+    for one in reached - {*near, path, UMBRELLA} - done:
+        text = text_of(one)
+        words = {*re.findall(r"\w+", text)}
+        used = words & (names | types if one in direct else own)
+        is_called = any(re.search(rf"\b{name}\(", text) for name in used)
+        if one not in direct and not (is_called if is_source else used):
+            continue
+        if is_source and not used:
+            continue
+        is_near = room_of(one) == room_of(path) if library_of(one) else False
+        found[name_of(one)] = (not is_called, one not in direct, is_near, one.suffix == ".h")
+    return sorted(found, key=lambda one: (found[one], one))
+
+
+def below(library: str) -> list[str]:
+    """The libraries of src that a library's files may include, the near ones first."""
+    found: list[str] = []
+    for name in re.findall(r"`(\w+)`", table("architecture.md")[library][0][-1]):
+        found += [other for other in [name, *below(name)] if other not in found]
+    return list(dict.fromkeys(found))
+
+
+@functools.cache
+def reached() -> dict[str, list[str]]:
+    """The tests that enter a file of C++, as tests/coverage/reach.py found."""
+    lines = text_of(ROOT / "tests" / "coverage" / "reached.txt").splitlines()
+    rows = (line.partition(": ") for line in lines if not line.startswith("#"))
+    return {file: tests.split() for file, _, tests in rows}
+
+
+def tests_of(path: pathlib.Path) -> list[str]:
+    """The tests of a file of C++: what it names itself, the cases of its rows, the unit test beside it, and
+    the tests that were seen to enter it, or what implements it."""
+    sources = [path, *implementers(path)]
+    found = [*told(path), *(case for _, case in rows_of(path) if case)]
+    for one in sources:
+        beside = one.with_name(f"{one.stem}_test.cpp")
+        found += [name_of(beside)] if beside.is_file() else []
+        words = {*re.findall("[a-z]+", name_of(one))} - {"src", "tests", "python", "test", "cpp", "h"}
+        entered = reached().get(name_of(one), [])
+        found += sorted(  # of Python tests that first which is named as the file is
+            entered,
+            key=lambda test: (
+                test.startswith("tests/python/") - test.startswith(("tests/cases/", "build/")),
+                test.endswith(".py") and not words & {*re.findall("[a-z]+", test.rpartition("test_")[2])},
+            ),
+        )
+    users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
+    found += [name_of(one) for one in users if path.suffix == ".h"]
+    return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
+
+
+def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]:
+    """The user that has tests, of a file that nothing was seen to enter, and these tests."""
+    users = sorted(users, key=lambda one: library_of(ROOT / one) != library_of(path))
+    for user in users:
+        if (ROOT / user).suffix in (".cpp", ".h") and (found := tests_of(ROOT / user)):
+            return user, found
+    return "", []
+
+
+def rows_of(path: pathlib.Path) -> list[tuple[str, str]]:
+    """(op, its golden case) of the rows of ops and opcodes of which a file has the handler or a rule."""
+    folder = "/".join(path.relative_to(ROOT).parts[1:])
+    own = {*re.findall(r"^(?:\w[\w:<>*& ]*?)\b([a-z]+_\w+)\([^;]*?\) \{", outside(path), re.M)}
+    own |= {name.split("::")[-1] for name in defined(path)}
+    found = []
+    for file, places in TABLES:
+        if path.suffix != ".cpp" or not folder.startswith(tuple(f"{place}/" for place in places)):
+            continue
+        for row in re.split(r"^OP\(", text_of(ROOT / file), flags=re.M)[1:]:
+            quoted, words = re.findall(r'"([^"]*)"', row), re.sub(r'"[^"]*"', "", row.partition("\n\n")[0])
+            handlers = {f"{PREFIX[kind]}_{name}" for kind, name in re.findall(r"\b([A-Z]+)\((\w+)\)", words)
+                        if kind in PREFIX}  # fmt: skip
+            handlers |= (
+                set()
+                if file.startswith("include/triton_runner/ir")
+                else {f"lower_{name}" for name in re.findall(r"\w+", words)}
+            )
+            if own & handlers:
+                is_op = file.endswith("ops.def")
+                name = quoted[0] if file.startswith("include/") else re.match(r"\w+", row)[0]
+                found.append((name, case_of(quoted[-1]) if is_op and own & {*map_lower(words)} else ""))
+    return found
+
+
+def map_lower(words: str) -> list[str]:
+    """The handler of a row of ops.def."""
+    return [f"lower_{name}" for name in re.findall(r"\bLOWER\((\w+)\)", words)]
+
+
+@functools.cache
+def case_of(name: str) -> str:
+    """The file of the golden case that ops.def calls "op/tt.dot"."""
+    for top in ("tests/cases", "build/golden"):
+        for suffix in (".ttgir", ".ttir"):
+            if (ROOT / top / f"{name}{suffix}").is_file():
+                return f"{top}/{name}{suffix}"
+    return f"build/golden/{name}.ttir"
+
+
+def makers(tests: list[str]) -> list[str]:
+    """The modules that make the golden cases among some tests."""
+    names = [pathlib.Path(one).stem for one in tests if one.startswith("build/golden/")]
+    found = [grep(rf"[\"'(/]{re.escape(name)}\b", "tests/golden/*.py") for name in names[:4]]
+    return list(dict.fromkeys(one[0] for one in found if one))
+
+
+def commands(tests: list[str], path: pathlib.Path) -> str:
+    """How the first tests of each kind are run."""
+    found, kinds = [], set()
+    for test in tests:
+        kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
+        if kind in kinds or (ROOT / test).is_dir():
+            continue
+        kinds.add(kind)
+        if kind == "case":
+            name = pathlib.Path(test.removeprefix("tests/cases/").removeprefix("build/golden/")).with_suffix(
+                ""
+            )
+            made = f"python tests/golden/make.py {name}; " if test.startswith("build/") else ""
+            found.append(f"{made}python tests/run_cases.py {name}")
+        elif kind == ".py":
+            found.append(f"pytest -q {test}")
+        else:
+            found.append(unit(ROOT / test))
+    if "simd" in path.parts:
+        found.append('make test PARTS="build isas"')
+    return "; ".join(["make develop", *found]) if found else 'make test PARTS="build unit cases"'
+
+
+def unit(path: pathlib.Path) -> str:
+    """The command that runs the unit tests of a file: the longest name part that they have in common."""
+    names = re.findall(r"^TEST\((\w+)", text_of(path), re.M)
+    common = names[0] if names else ""
+    while common and not all(name.startswith(common) for name in names):
+        common = common[:-1]
+    library = library_of(path) or "invented"
+    program = f"ninja -C build/release {library}_test && build/release/{library}_test"
+    return f"{program} {common}".rstrip()
+
+
+def of_source(path: pathlib.Path) -> Facts:
+    """Tells a file of src or include."""
+    if path.stem.endswith("_test"):
+        return of_unit_test(path)
+    library = library_of(path)
+    if not library:
+        return of_umbrella(path)
+    cells, page = table("architecture.md")[library]
+    facts = [("library", f"src/{library}: {plain(cells[1])}")]
+    if path.is_relative_to(ROOT / "include"):
+        name = path.relative_to(ROOT / "include")
+        facts.append(("public", f"programs in C++ include it as <{name}>, and its names are promised"))
+    elif path.parent.name == "internal":
+        facts.append(("internal", f"other libraries include it as <triton_runner/{library}/{path.name}>"))
+    done = [one for one in implementers(path) if one != path]
+    room = room_of(path)
+    holds, room_page = described_room(path, room)
+    if holds:
+        facts.append(("room", f"src/{room}: {holds}"))
+    users = users_of(path)
+    ops = [op for op, _ in rows_of(path)]
+    handlers = [f"the row{'s' * (len(ops) > 1)} of {shown(ops, most=8)}"] if ops else []
+    tests = tests_of(path)
+    user, others = ("", []) if tests else tests_through(path, users)
+    page = room_page if room_page not in ("", ARCHITECTURE) else page
+    said = [("", tests), (f"none of its own; through {user}: ", others)]
+    said.append(("its golden cases are made by ", makers(tests or others)))
+    users = [one for one in users if "_test." not in one]
+    facts += [("has its code", shown([name_of(one) for one in done]))] if done else []
+    facts += [
+        ("includes", may_include(path)),
+        ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
+        ("tests", grouped(said) or "none of its own: those of who uses it"),
+        ("page", page_of([path, *done, *headers(path)], names_for_page(path), page)),
+        ("try", commands(tests or others, path)),
+    ]  # fmt: skip
+    return facts
+
+
+def names_for_page(path: pathlib.Path) -> list[str]:
+    """The types that a header declares, or whose members a source file defines."""
+    names = [name.split("::")[0] for name in defined(path)] if path.suffix == ".cpp" else declared(path)
+    return [name for name in dict.fromkeys(names) if name[0].isupper()]
+
+
+def described_room(path: pathlib.Path, room: str) -> tuple[str, str]:
+    """The words of the row of a folder within a library, and the page that it links to."""
+    library, _, inner = room.partition("/")
+    if library == "simt":
+        cells, page = table("simt.md").get(inner.removesuffix("/simd"), ([""], ""))
+        return plain(cells[-1]), page
+    if library == "tile":
+        cells, page = table("tile-engine.md")[inner or "tile"]
+        return plain(cells[1]), page
+    cells, page = table("architecture.md").get(room, ([""], "")) if inner else ([""], "")
+    return plain(cells[-1]), page
+
+
+def may_include(path: pathlib.Path) -> str:
+    library, room = library_of(path), room_of(path)
+    inner = room.partition("/")[2].removesuffix("/simd")
+    others = ", ".join(f"src/{one}" for one in below(library)) or "no other library"
+    own = f"src/{library}"
+    if path.is_relative_to(ROOT / "include"):
+        own = f"include/triton_runner/{library}"
+        others = others.replace("src/", "include/triton_runner/") + " (public headers include public ones)"
+    elif path.parent.name == "internal":
+        own = f"the headers of include and src/{library}/internal"
+    elif library == "simt":
+        own = ", ".join(f"src/simt/{one}" for one in (inner, *folders.below_in_simt(inner)[::-1]))
+    elif library == "tile":
+        core = f"the core (the files of src/tile itself but {', '.join(sorted(folders.ON_TOP))})"
+        under = [f"src/tile/{one}" for one in (inner, *sorted(folders.MAY_INCLUDE.get(inner, ()))) if one]
+        own = ", ".join(["its own folder" if not inner else under.pop(0), core, *under])
+        if not inner and path.stem in folders.ON_TOP:
+            own = "all of src/tile, above which it stands"
+    return f"{own}; {others}"
+
+
+def of_umbrella(path: pathlib.Path) -> Facts:
+    """Tells triton_runner.h, which belongs to no library."""
+    users = [name_of(one) for one in included_by().get(path, ())]
+    users += [
+        one for one in grep(r"#include <triton_runner/triton_runner\.h>", "examples") if one not in users
+    ]
+    return [
+        ("public", "the whole API in one header; tests/folders.py wants every public header in it"),
+        ("includes", "every header of include/triton_runner, and nothing else"),
+        ("is used by", shown(users)),
+        ("tests", "each public header compiles alone (the target public_headers)"),
+        (
+            "page",
+            "doc/guide/cpp.md" if (ROOT / "doc/guide/cpp.md").is_file() else "doc/internals/architecture.md",
+        ),
+        ("try", "ninja -C build/release public_headers"),
+    ]
+
+
+def of_unit_test(path: pathlib.Path) -> Facts:
+    """Tells the unit tests of a file: what they test, and how they run alone."""
+    library = library_of(path)
+    own = [one for one in files_of_cpp() if path in included_by().get(one, ()) and library_of(one) == library]
+    subject = path.with_name(f"{path.stem.removesuffix('_test')}.cpp")
+    same = [one for one in own if one.stem == path.stem.removesuffix("_test")]
+    what = [name_of(subject)] if subject.is_file() else []
+    room = room_of(path)
+    page = described_room(path, room)[1] or table("architecture.md")[library][1]
+    return [
+        ("tests", shown([*what, *(name_of(one) for one in [*same, *own])])),
+        ("includes", f"tests/unit/test.h (TEST, CHECK), and what src/{library} may include: all rooms of it"),
+        ("runs alone", unit(path)),
+        ("page", page_of([subject if subject.is_file() else path, *same], [], page)),
+        ("new test", "a TEST(name) in the file; a file x_test.cpp beside x.cpp needs no entry elsewhere"),
+    ]  # fmt: skip
+
+
+def of_test_tool(path: pathlib.Path) -> Facts:
+    """Tells a program in C++ of tests, fuzz or benchmark."""
+    folder = name_of(path.parent)
+    cmake = next((one for one in (path.parent / "CMakeLists.txt", path.parents[1] / "CMakeLists.txt",
+                                  ROOT / "CMakeLists.txt")
+                  if one.is_file() and path.name in text_of(one)), None)  # fmt: skip
+    users = [name_of(one) for one in included_by().get(path, ())]
+    pattern = rf"\b{re.escape(path.stem)}\b"
+    builds = re.findall(r"add_executable\((\w+)([^)]*)\)", text_of(cmake) if cmake else "")
+    tests = [name for name, files in builds if path.name in files and name.endswith("_test")]
+    program = f"build/release/{tests[0] if tests else 'invented_test'}"
+    program = "python tests/run_cases.py" if "tools" in folder else program
+    users += [one for one in grep(pattern, "tests/*.py", "Makefile", "tools", ".ci") if one not in users]
+    return [
+        ("folder", folder_says(path.parent)),
+        ("includes", "src (all of it), and the headers of its own folder and of tests/unit"),
+        ("is built by", name_of(cmake) if cmake else f"CMakeLists.txt takes what {folder} has"),
+        ("is used by", shown(users)),
+        ("page", "tests/README.md"),
+        ("try", f"ninja -C build/release && {program}"),
+    ]  # fmt: skip
+
+
+def folder_says(folder: pathlib.Path) -> str:
+    """The row of a folder of tests in tests/README.md, or of the one above."""
+    readme = text_of(ROOT / "tests" / "README.md")
+    for one in (folder, *folder.parents):
+        if not one.is_relative_to(ROOT / "tests") or one == ROOT / "tests":
+            break
+        name = str(one.relative_to(ROOT / "tests"))
+        if row := re.search(rf"^\|[^|]*`{re.escape(name)}/`[^|]*\| ([^|]*) \|", readme, re.M):
+            return f"tests/{name}: {plain(row[1])}"
+    return name_of(folder)
+
+
+def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
+    """Tells a file of python/bindings. Its users are the modules that take its names (`python_tests`: each
+    with its tests), or the other bindings that call it."""
+    modules, users = list(python_tests), users_of(path)
+    found = [*told(path), *reached().get(name_of(path), [])]
+    found += [one for tests in python_tests.values() for one in tests if path.stem in one or not found]
+    found = [one for one in found if not one.startswith("src/")]
+    user, others = ("", []) if found else tests_through(path, users)
+    own = {
+        path,
+        *(one for one in files_of_cpp() if path in included_by().get(one, ()) and not library_of(one)),
+    }
+    near = [one for one in files_of_cpp() if library_of(one) and own & {*included_by().get(one, ())}]
+    pages: dict[str, int] = {}
+    for one in near:
+        _, page = described_room(one, room_of(one))
+        page = page or table("architecture.md")[library_of(one)][1]
+        named = {*path.stem.split("_")} & {*re.split("[_/]", room_of(one))}
+        pages[page] = pages.get(page, 0) + 1 + 3 * is_same(path, one) + 4 * len(named)
+    page = max(pages, key=lambda one: (one != ARCHITECTURE, pages[one]), default=ARCHITECTURE)
+    library = plain(table("architecture.md")["python/bindings"][0][1])
+    return [
+        ("library", f"python/bindings: {library}"),
+        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
+        ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
+        ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
+         or "those of who uses it"),
+        ("page", page_of([path], names_for_page(path), page)),
+        ("try", commands(found or others, path)),
+    ]  # fmt: skip
+
+
+def is_same(path: pathlib.Path, header: pathlib.Path) -> bool:
+    """Whether a binding is about a header, by its name: probe_debugger.cpp is about probe/debugger.h."""
+    return header.stem in path.stem or path.stem in header.stem
+
+
+def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
+    """The submodule of _core that a binding fills, and the names that it gives it."""
+    text = text_of(path)
+    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
+    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
+    return (module[1] or module[2]) if module else "", [
+        name for name in dict.fromkeys(names) if not name.startswith("__")
+    ]

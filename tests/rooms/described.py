@@ -1,0 +1,69 @@
+"""Chooses the page that describes a file: the one that the file names itself, else the one that says most
+about it by name, and in doubt the one to which the row of its room links."""
+
+import functools
+import pathlib
+import re
+
+from rooms.tree import ROOT, name_of, opening, text_of
+
+FOLDERS = "internals", "reference", "guide"
+NO_PAGE = "cli.md", "api.md", "modules.md", "objects.md", "architecture.md"  # about everything
+
+
+@functools.cache
+def pages() -> list[pathlib.Path]:
+    every = [path for folder in FOLDERS for path in sorted((ROOT / "doc" / folder).glob("*.md"))]
+    return [path for path in every if path.name not in NO_PAGE]
+
+
+def described(path: pathlib.Path) -> str:
+    """The page that a file names itself, or its folder: "It is described in doc/guide/shapes.md"."""
+    openings = [opening(one, whole=True) for one in (path, path.parent / "__init__.py") if one.is_file()]
+    found = (re.search(r"\bdescribed in (doc/[\w/.-]+\.md)", words) for words in openings)
+    return next((one[1] for one in found if one), "")
+
+
+def page_of(files: list[pathlib.Path], names: list[str], otherwise: str) -> str:
+    """The page about a file: the first of `files`, of which the others are its header or what implements it;
+    `names`: what it declares, of which only names that are no common words count."""
+    for path in files:
+        if described(path):
+            return described(path)
+    weights: dict[str, float] = {}
+    for path in files:
+        parts = path.relative_to(ROOT).parts
+        inner = "/".join(part for part in parts[1:] if part not in ("internal", "triton_runner"))
+        weights |= {re.escape(name_of(path)): 10, re.escape(inner): 6}
+        if path.parent.name not in (inner.split("/")[0], "internal"):
+            weights[re.escape("/".join(inner.split("/")[1:]))] = 5
+        if is_own_word(path.name) or len(files) > 1:
+            weights[re.escape(path.name)] = 4 if is_own_word(path.stem) else 2
+    weights |= {name: 1 for name in names[:4] if is_own_word(name)}
+    scores = {}
+    for page in pages():
+        text = text_of(page)
+        score = sum(w for word, w in weights.items() if re.search(rf"(?<![\w/]){word}(?![\w/])", text))
+        scores[name_of(page)] = score + (3 if name_of(page) == otherwise else 0)
+    best = max(scores, key=lambda one: scores[one], default=otherwise)
+    if scores.get(best, 0) <= scores.get(otherwise, 0) or scores[best] < 5:
+        best = otherwise
+    return best + section(best, weights)
+
+
+def is_own_word(name: str) -> bool:
+    """Whether a name is more than a word of English that a page may have without meaning the file."""
+    stem = name.partition(".")[0]
+    return "_" in stem or any(letter.isupper() for letter in stem[1:])
+
+
+def section(page: str, weights: dict[str, float]) -> str:
+    """The heading of a page below which most of the words stand, in brackets."""
+    path = ROOT / page
+    parts = re.split(r"^#+ (.*)$", text_of(path), flags=re.M) if path.is_file() else []
+    best, heading = 4.0, ""
+    for title, text in zip(parts[3::2], parts[4::2], strict=False):
+        score = sum(w for word, w in weights.items() if re.search(rf"(?<![\w/]){word}(?![\w/])", text))
+        if score >= best + 0.5:
+            best, heading = score, title
+    return f" ({heading})" if heading else ""

@@ -1,0 +1,268 @@
+"""Tells where a module of the Python package stands, and which tests run it."""
+
+import ast
+import functools
+import itertools
+import pathlib
+import re
+
+import layers
+
+from rooms.cpp import names_in_python, of_binding
+from rooms.described import described
+from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
+
+OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
+PUBLIC = ast.literal_eval(  # public name: the module that has it
+    re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
+)
+GUIDES = "doc/guide", "doc/internals", "doc/reference/[!amo]*.md"  # and no page that a tool writes
+PARTS = ("command", "run", "text", "results")  # of a verb: no subject of a test
+
+
+@functools.cache
+def known() -> dict[str, pathlib.Path]:
+    return layers.modules()
+
+
+@functools.cache
+def imports(name: str) -> frozenset[str]:
+    """The modules of the package that a module imports."""
+    return frozenset(imported for imported, *_ in layers.Module(known()[name], known()).imports)
+
+
+def named(name: str) -> str:
+    """The pattern of what uses a module of the package: an import of it, or a public name that it has."""
+    if name == "triton_runner":
+        return "^ *import triton_runner$"
+    package, _, last = name.rpartition(".")
+    dotted, room = re.escape(f"triton_runner.{name}"), re.escape(f"triton_runner.{package}".rstrip("."))
+    names = [public for public, module in PUBLIC.items() if module == name]
+    offered = rf"|\btriton_runner(\.| import .*\b)({'|'.join(names)})\b" if names else ""
+    return rf"{dotted}($|[^.\w])|from {dotted} import|from {room} import .*\b{last}\b{offered}"
+
+
+@functools.cache
+def runs(test: str, name: str) -> int:
+    """How often a test names what it imports of a module; -1 where that are constants alone."""
+    tree = ast.parse(text_of(ROOT / test))
+    dotted, _, last = f"triton_runner.{name}".rpartition(".")
+    bound, of_module = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == f"triton_runner.{name}":
+            bound |= {one.asname or one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == dotted:
+            of_module |= {one.asname or one.name for one in node.names if one.name == last}
+    count = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in bound and not node.id.isupper():
+            count += 1
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            count += node.value.id in of_module and not node.attr.isupper()
+    return count if count or not (bound or of_module) else -1
+
+
+def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
+    """The tests that name a module: those that have its name or that of its folder or verb, and others, by
+    how often they use it; at the end those that read a constant of it alone."""
+    verb = name.split(".")[1] if name.startswith("verbs.") else ""
+    last = verb if path.stem in PARTS else path.parent.name if path.stem == "__init__" else path.stem
+    near = verb or (path.parent.name if path.parent != layers.PACKAGE else last).lstrip("_")
+    last = last.lstrip("_")
+    alike = last[: max(7, len(last) - 3)]  # test_translate.py is of _pipeline.translation
+    found = [one for one in grep(named(name), "tests") if "/test_" in one]
+    near_ones = {str(pathlib.Path(one).parent) for one in of_verb(verb, path)} if verb else set()
+    found += [
+        one for one in grep("", f"tests/python/*/test_{alike}*.py")
+        if (not verb or f"/{verb}" in one or str(pathlib.Path(one).parent) in near_ones)
+        and (pathlib.Path(one).stem == f"test_{last}" or len(alike) > 6)
+    ]  # fmt: skip
+    found = list(dict.fromkeys(found))
+    words = (f"_{alike}", f"/{verb}/", f"_{verb}") if verb else (f"_{alike}",)
+
+    def rank(one: str) -> tuple:
+        return runs(one, name) < 0, f"/test_{alike}" not in one, f"/{near}/" not in one, -runs(one, name), one
+
+    found.sort(key=rank)
+    own = [one for one in found if any(word in one for word in words) and runs(one, name) >= 0]
+    return own, [one for one in found if one not in own]
+
+
+def of_verb(verb: str, path: pathlib.Path) -> list[str]:
+    """The tests of a verb: those first that have most words in common with the path of a module."""
+    places = f"tests/python/{verb}/test_*.py", f"tests/python/{path.parent.name}/test_*.py"
+    found = [*grep("", *places), *grep("", f"tests/python/*/test_{verb}.py")]
+    found = found or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
+    others = {f"test_{one.name}.py" for one in (layers.PACKAGE / "verbs").iterdir() if one.name != verb}
+    found = [one for one in found if pathlib.Path(one).name not in others]
+    words = set(re.findall("[a-z]+", str(path.relative_to(layers.PACKAGE / "verbs" / verb)))) - {"py"}
+    asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
+    return sorted(found, key=lambda one: (-len(words & set(re.findall("[a-z]+", one))), -asked[one], one))
+
+
+def through(users: list[str], words: set[str], deeper: bool = True) -> list[tuple[str, list[str]]]:
+    """The tests of a module's users, or else of their users: those first that have most words of its name."""
+    named_users = [user for user in users if user in known()]
+    found = [(user, [*itertools.chain(*tests_of(user, known()[user]))]) for user in named_users]
+    found = [(user, tests) for user, tests in found if tests]
+    if not found and deeper:
+        above = [other for user in named_users for other in known() if user in imports(other)]
+        return through(list(dict.fromkeys(above)), words, deeper=False)
+    found.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
+    return [(f"through {user}: ", tests[:3]) for user, tests in found]
+
+
+def users_of(name: str, path: pathlib.Path) -> list[str]:
+    """The modules that import a module, or start it as a program; of a command those that find the verbs."""
+    is_room = path.stem == "__init__" and path.parent != layers.PACKAGE  # used by who imports a module of it
+    package, _, short = name.rpartition(".")
+    beneath = re.escape(f"triton_runner.{package}".rstrip("."))
+    users = [
+        other for other, there in known().items()
+        if not (is_room and there.is_relative_to(path.parent))
+        if re.search(rf"{beneath}(\.{short}\b| import)", text_of(there))  # the others need no parser
+        if name in imports(other) or (is_room and any(one.startswith(f"{name}.") for one in imports(other)))
+    ]  # fmt: skip
+    if path.stem not in ("__init__", *PARTS):
+        started = grep(rf'["/]{path.name}"', str(path.parent.relative_to(ROOT)))  # as a program, by its room
+        users += [one.removeprefix("python/triton_runner/")[:-3].replace("/", ".") for one in started]
+    if path.stem in ("command", "__init__") and re.fullmatch(r"verbs\.\w+(\.command)?", name):
+        users.append("_cli (imports the command of each verb)")
+    return sorted(
+        dict.fromkeys(users), key=lambda one: (layers.folder_of(one) == layers.folder_of(name), one)
+    )
+
+
+def within(verb: str, path: pathlib.Path) -> str:
+    """Which folders of its verb a module may import: its own, and those that import nothing of its own."""
+    top = layers.PACKAGE / "verbs" / verb
+    files = {top: [one for one in top.glob("*.py") if one.stem != "command"]} | {
+        one: [*one.rglob("*.py")] for one in sorted(top.iterdir()) if one.is_dir() and [*one.glob("*.py")]
+    }
+    own = next((one for one, held in files.items() if path in held), top)
+
+    def takes(one: pathlib.Path, other: pathlib.Path) -> bool:
+        wanted = rf"triton_runner\.{str(other.relative_to(layers.PACKAGE)).replace('/', '[.]')}"
+        beneath = [n.name for n in files if n != other and n.is_relative_to(other)]
+        wanted += rf"(?!\.({'|'.join(beneath)})\b)\b" if beneath else r"\b"
+        return any(re.search(wanted, text_of(held)) for held in files[one])
+
+    free = [str(one.relative_to(layers.PACKAGE)) for one in files if one != own and not takes(one, own)]
+    return "its own folder, " + "".join(f"{one}, " for one in free)
+
+
+def modules_in(folder: pathlib.Path) -> list[tuple[str, str]]:
+    """A row a module of a folder of the package, and a folder of it: what it opens with."""
+    inner = [one / "__init__.py" for one in sorted(folder.iterdir()) if (one / "__init__.py").is_file()]
+    files = [one for one in sorted(folder.glob("*.py")) if one.stem != "__init__"]
+    return [
+        ("holds", f"{one.parent.name + '/' if one.stem == '__init__' else one.stem}: "
+         + re.split(r"(?<=[.?!])\s", opening(one), maxsplit=1)[0])
+        for one in [*inner, *files]
+    ]  # fmt: skip
+
+
+def may_import(name: str, path: pathlib.Path) -> str:
+    room = layers.folder_of(name)
+    if room == "_worker":
+        return (
+            "its own room, the standard library in Python 3.8's syntax, and the Triton at hand; in functions "
+            "of this process also _core: other releases' Pythons run these files"
+        )
+    rank = layers.RANKS[room]
+    under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
+    if room == "verbs" and "." in name:
+        verb = name.split(".")[1]
+        others = [f"verbs.{to} ({why})" for (one, to), why in layers.BETWEEN.items() if one == verb]
+        return f"{within(verb, path)}of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}, _core"
+    inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
+    return f"its own room{inner or f' ({room})'}, and {', '.join([*under, '_core'])}"
+
+
+def of_module(path: pathlib.Path) -> Facts:
+    """Tells a module of the Python package: (word, fact) a row."""
+    name = next(name for name, there in known().items() if there == path)
+    room = layers.folder_of(name)
+    row = table("architecture.md").get(room)
+    folder = path.parent / "__init__.py"
+    facts = [("layer", layers.LAYERS[layers.RANKS[room]][0])]
+    if path.parent == layers.PACKAGE:
+        facts.append(("room", f"triton_runner.{room}: programs import it, and its names are promised"))
+    elif row:
+        facts.append(("room", f"{room}: {plain(row[0][-1])}"))
+    if path.parent != layers.PACKAGE and path.parent.name != room and folder.is_file() and folder != path:
+        facts.append(("folder", f"{path.parent.relative_to(layers.PACKAGE)}: {opening(folder)}"))
+    if path == folder and path.parent != layers.PACKAGE:
+        facts += modules_in(path.parent)
+    verb = name.split(".")[1] if room == "verbs" and "." in name else ""
+    users = users_of(name, path)
+    own, use = tests_of(name, path)
+    of_folder = told(folder) if folder.is_file() else []
+    own = list(dict.fromkeys([*told(path), *of_folder, *own]))
+    tests = [("", own), ("that use it: ", [one for one in use if one not in own])]
+    words = set(re.findall("[a-z]+", name))
+    of_the_verb = [one for one in of_verb(verb, path) if one not in own] if verb else []
+    if not own:
+        tests += through(users, words)[:2]
+    constant = not own and all(runs(one, name) < 0 for one in use)
+    near = of_the_verb and words - {verb} & set(re.findall("[a-z]+", of_the_verb[0]))
+    is_run = any(runs(one, name) > 0 for one in use)  # by its own name
+    at = 2 if is_run else 1 if near or len(tests) < 3 else len(tests)
+    tests.insert(at, ("of the verb: ", of_the_verb))
+    if constant:  # those that read a constant come last
+        tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
+    every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
+    facts += [
+        ("imports", f"{may_import(name, path)}; less, where its opening says so"),
+        (
+            "is used by",
+            grouped([("", users), ("", [one for place in OUTSIDE for one in grep(named(name), place)])])
+            or "nobody by name",
+        ),
+        ("tests", grouped(tests) or "those of who uses it"),
+        ("page", page(path, verb, row)),
+        ("try", f"pytest -q {every[0]}" if every else "make test"),
+    ]
+    return facts
+
+
+def page(path: pathlib.Path, verb: str, row) -> str:
+    """The page that the module names, the guide of a verb, or the page that names the module most."""
+    is_flat = path.parent == layers.PACKAGE
+    guide = ROOT / "doc" / "guide" / f"{path.stem if is_flat else verb}.md"
+    if described(path):
+        return described(path)
+    if (verb or is_flat) and guide.is_file():
+        return name_of(guide)
+    if verb:
+        shows = [
+            one for one in grep(rf"^\$ .*triton-runner {verb}\b", "doc") if one != "doc/reference/cli.md"
+        ]
+        return ", ".join(["doc/reference/cli.md", *shows[:2]])
+    own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
+    otherwise = f"doc/internals/{own}.md" if (PAGES / f"{own}.md").is_file() else ""
+    otherwise = otherwise or (row[1] if row else "doc/internals/architecture.md")
+    public = () if path.parent.name.startswith("_") else (rf"triton_runner.{own}\b",)
+    name = next((name for name, there in known().items() if there == path), "")
+    offered = "|".join(public for public, module in PUBLIC.items() if module == name and public.islower())
+    if offered and path.parent != layers.PACKAGE:
+        pattern = rf"\btriton_runner\.({offered})\b"
+        counts = {one: len(re.findall(pattern, text_of(ROOT / one))) for one in grep(pattern, *GUIDES)}
+        if counts:
+            return max(counts, key=lambda one: (counts[one], one))
+    for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
+        places = grep(word, "doc/internals", "doc/reference")
+        places = [one for one in places if one != "doc/internals/architecture.md"] or places
+        if places:
+            return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
+    return otherwise
+
+
+def of_file_of_bindings(path: pathlib.Path) -> Facts:
+    """Tells a file of python/bindings, with the modules that take its names, and their tests."""
+    module, names = names_in_python(path)
+    found = "|".join(names) or "-"
+    pattern = rf"\b{module}\.({found})\b" if module else rf"_core\b.*\b({found})\b"
+    users = [] if found == "-" else grep(pattern, "python/triton_runner/*.py")
+    modules = [name for name, there in known().items() if name_of(there) in users]
+    return of_binding(path, {name: tests_of(name, known()[name])[0] for name in modules})
