@@ -49,6 +49,17 @@ std::vector<Use> uses_of(const Instruction& in) {
   return out;
 }
 
+uint8_t halves_of(const Instruction& in, const Use& use) {
+  if (use.operand->half >= 0) return 1 << use.operand->half;
+  const std::string_view name = in.row->name;
+  if (!is_memory(in) || use.operand->count != 1) return 3;
+  const bool stores = contains(name, "_store_short") || contains(name, "_store_byte") ||
+                      name.starts_with("ds_write_b8") || name.starts_with("ds_write_b16");
+  const bool is_data = use.operand == &in.operands[name.starts_with("buffer_") ? 0 : 1];
+  if (use.written ? !contains(name, "_d16") : !stores || !is_data) return 3;
+  return name.ends_with("_d16_hi") ? 2 : 1;
+}
+
 std::vector<uint32_t> successors(const Kernel& kernel, uint32_t at) {
   const Instruction& in = kernel.body[at];
   const std::string_view name = in.row ? in.row->name : in.name;

@@ -17,6 +17,10 @@ struct Use {
 // The operands in their order. The instruction has a row.
 std::vector<Use> uses_of(const Instruction& in);
 
+// The halves of its register that a use is of, the low one as 1 and the high one as 2: v1.l, what a load with _d16 writes, what
+// a store of bytes or of 16 bits reads.
+uint8_t halves_of(const Instruction& in, const Use& use);
+
 bool is_memory(const Instruction& in);  // loads, stores, atomics; of LDS too
 bool gives_old(const Instruction& in);  // an atomic one gives what was there
 
