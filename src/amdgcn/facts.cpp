@@ -49,6 +49,48 @@ std::vector<Use> uses_of(const Instruction& in) {
   return out;
 }
 
+uint8_t halves_of(const Instruction& in, const Use& use) {
+  if (use.operand->half >= 0) return 1 << use.operand->half;
+  const std::string_view name = in.row->name;
+  if (!is_memory(in) || use.operand->count != 1) return 3;
+  const bool stores = contains(name, "_store_short") || contains(name, "_store_byte") ||
+                      name.starts_with("ds_write_b8") || name.starts_with("ds_write_b16");
+  const bool is_data = use.operand == &in.operands[name.starts_with("buffer_") ? 0 : 1];
+  if (use.written ? !contains(name, "_d16") : !stores || !is_data) return 3;
+  return name.ends_with("_d16_hi") ? 2 : 1;
+}
+
+bool is_first_guess(const Kernel& kernel, uint32_t at) {
+  constexpr uint32_t kFarthest = 64;  // instructions: LLVM puts the loop behind the load
+  const Instruction& load = kernel.body[at];
+  if (!load.row || !contains(load.row->name, "_load_") || !is_memory(load) || load.operands.empty())
+    return false;
+  const Operand& guess = load.operands[0];
+  const size_t end = std::min<size_t>(kernel.body.size(), at + 1 + kFarthest);
+  for (size_t k = at + 1; k < end; ++k) {
+    const Instruction& swap = kernel.body[k];
+    if (!swap.row) return false;
+    if (contains(swap.row->name, "_atomic_cmpswap") && gives_old(swap) && swap.operands.size() > 2) {
+      // Of global_atomic_cmpswap v2, v[0:1], v[2:3], off the data are the new value, and behind it the expected one.
+      const bool is_buffer = swap.row->name.starts_with("buffer_");
+      const Operand& data = swap.operands[is_buffer ? 0 : 2];
+      std::vector<std::string_view> places, addresses;
+      for (size_t n = 1; n < load.operands.size(); ++n) addresses.push_back(load.operands[n].text);
+      for (size_t n = 1; n < swap.operands.size(); ++n)
+        if (&swap.operands[n] != &data) places.push_back(swap.operands[n].text);
+      return data.kind == guess.kind && data.count == 2 * guess.count &&
+             data.index + guess.count == guess.index && places == addresses &&
+             load.number("offset") == swap.number("offset") && load.place.line == swap.place.line &&
+             load.place.column == swap.place.column;
+    }
+    for (const Use& use : uses_of(swap))
+      if (use.written && use.operand->kind == guess.kind && use.operand->index < guess.index + guess.count &&
+          guess.index < use.operand->index + use.operand->count)
+        return false;
+  }
+  return false;
+}
+
 std::vector<uint32_t> successors(const Kernel& kernel, uint32_t at) {
   const Instruction& in = kernel.body[at];
   const std::string_view name = in.row ? in.row->name : in.name;

@@ -151,7 +151,7 @@ class ParsedModule final : public Module {
       TRY(read_line(all.substr(at, end - at)));
       at = end + 1;
     }
-    if (metadata_) end_metadata(static_cast<uint32_t>(text_.size()));
+    if (metadata_) TRY(end_metadata(static_cast<uint32_t>(text_.size())));
     for (Kernel& k : kernels_) {
       if (k.body.empty())
         return diagnostic(offset_of(k.name), "kernel '" + std::string(k.name) + "' has no instructions");
@@ -195,8 +195,7 @@ class ParsedModule final : public Module {
 
   base::Status read_line(std::string_view line) {
     if (metadata_) {
-      if (trimmed(line) == ".end_amdgpu_metadata") end_metadata(offset_of(line));
-      return base::success();
+      return trimmed(line) == ".end_amdgpu_metadata" ? end_metadata(offset_of(line)) : base::success();
     }
     std::string_view text = trimmed(line.substr(0, comment_at(line)));
     if (text.empty()) return base::success();
@@ -377,14 +376,17 @@ class ParsedModule final : public Module {
     }
   }
 
-  void end_metadata(uint32_t at) {
-    read_metadata(text().substr(metadata_, at - metadata_));
+  base::Status end_metadata(uint32_t at) {
+    const std::string_view block = text().substr(metadata_, at - metadata_);
     metadata_ = 0;
+    return read_metadata(block);
   }
 
   // block: from the directive that begins it up to the next one.
-  void read_metadata(std::string_view block) {
-    for (const artifact::AmdMetadata& from : artifact::read_amdgcn_metadata(block).kernels) {
+  base::Status read_metadata(std::string_view block) {
+    const artifact::AmdMetadataBlock all = artifact::read_amdgcn_metadata(block);
+    if (!all.unfit.empty()) return diagnostic(offset_of(all.unfit), all.fault);
+    for (const artifact::AmdMetadata& from : all.kernels) {
       const auto found = by_name_.find(from.name);
       if (found == by_name_.end()) continue;
       Kernel& k = kernels_[found->second];
@@ -395,11 +397,12 @@ class ParsedModule final : public Module {
           k.parameters.push_back({a.offset, a.bytes, a.kind == "global_buffer"});
       const auto number = [&](std::string_view key) {
         const auto at = from.numbers.find(key);
-        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(std::min<int64_t>(at->second, INT32_MAX));
+        return at == from.numbers.end() ? 0 : static_cast<uint32_t>(at->second);
       };
       k.kernarg_bytes = number(".kernarg_segment_size");
       k.threads = std::max(k.threads, number(".max_flat_workgroup_size"));
     }
+    return base::success();
   }
 
   std::string text_, filename_;

@@ -69,6 +69,14 @@ TEST(amdgcn_arguments) {
   CHECK(k.hidden.size() == 1 && k.hidden[0].kind == "block_count_x" && k.hidden[0].offset == 8);
   CHECK_EQ(k.kernarg_bytes, 24u);
   CHECK_EQ(k.threads, 128u);
+  // A block of none, or of more than a chip has, is an error at its place.
+  for (const std::string wrong : {"0", "-1", "1025", "4294967424", "99999999999999999999"}) {
+    std::string other = metadata;
+    const auto read = amdgcn::parse(text_of("", other.replace(other.find("128"), 3, wrong)), "k.amdgcn");
+    CHECK(!read.ok() && read.error().str().starts_with("k.amdgcn:"));
+    CHECK(read.error().str().find("'.max_flat_workgroup_size' is to be a number from 1 to 1024") !=
+          std::string::npos);
+  }
   // An offset that no argument has becomes a larger one than any, which the launch refuses.
   for (const std::string wrong : {"4294967296", "4294967304", "-8", "q"}) {
     std::string other = metadata;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
 
-#include <triton_runner/amdgcn/facts.h>
 #include <triton_runner/amdgcn/opcode.h>
+
+#include "ways.h"
 
 namespace triton_runner::amdgcn {
 namespace {
@@ -22,7 +22,11 @@ struct Pending {
   uint8_t counter, behind;
   uint32_t load;  // the number of the instruction
 };
-using Register = std::pair<OperandKind, uint32_t>;
+struct Register {
+  OperandKind kind;
+  uint32_t half;  // twice its number, and one more for the high half
+  auto operator<=>(const Register&) const = default;
+};
 using State = std::map<Register, Pending>;
 constexpr Register kStored = {OperandKind::kWord, 0};  // stands for LDS, which a store is to write
 
@@ -39,21 +43,12 @@ class Waits {
   }
 
   std::vector<MissingWait> find() {
-    before_.assign(kernel_.body.size(), {});
-    reached_.assign(kernel_.body.size(), false);
-    go_to(0, {});
-    while (!work_.empty()) {
-      const uint32_t at = *work_.begin();
-      work_.erase(work_.begin());
-      State state = before_[at];
-      step(at, state, false);
-      for (const uint32_t next : successors(kernel_, at)) go_to(next, state);
-    }
-    for (uint32_t at = 0; at < kernel_.body.size(); ++at)
-      if (reached_[at]) {
-        State state = before_[at];
-        step(at, state, true);
-      }
+    follow_ways<State>(
+        kernel_, [](State& there, const State& state) { return joined(there, state); },
+        [&](uint32_t at, State& state, bool reports) { step(at, state, reports); });
+    if (!is_gfx12_) return std::move(found_);
+    for (MissingWait& one : missing_scalar_waits(kernel_)) found_.push_back(std::move(one));
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return std::move(found_);
   }
 
@@ -67,17 +62,14 @@ class Waits {
     const bool stores = has(name, "_store_") || (has(name, "_atomic_") && !gives_old(in));
     return stores && !is_gfx9_ ? kStores : kLoads;
   }
-  void go_to(uint32_t at, const State& state) {
-    if (at >= kernel_.body.size()) return;
-    State& there = before_[at];
-    bool changed = !reached_[at];
-    reached_[at] = true;
+  static bool joined(State& there, const State& state) {
+    bool changed = false;
     for (const auto& [reg, pending] : state) {
       const auto [it, is_new] = there.try_emplace(reg, pending);
       if (!is_new && pending.behind < it->second.behind) it->second = pending, changed = true;
       changed |= is_new;
     }
-    if (changed) work_.insert(at);
+    return changed;
   }
 
   // At most n operations of a counter may be under way after it.
@@ -133,39 +125,46 @@ class Waits {
     if (starts(in.row->name, "s_barrier") && in.row->name != "s_barrier_wait" && reports)
       look_at_stores(in, state);
     const bool memory = is_memory(in);
-    for (const Use& use : uses) {
-      if (!use.written || !use.operand->is_register()) continue;
-      for (uint32_t k = 0; k < use.operand->count; ++k)
-        state.erase({use.operand->kind, use.operand->index + k});
-    }
+    for (const Use& use : uses)
+      if (use.written)
+        for (const Register reg : registers_of(in, use)) state.erase(reg);
     if (!memory) return;
     const Counter counter = counter_of(in);
     for (auto& [reg, pending] : state)
       if (pending.counter == counter && pending.behind < kMost) ++pending.behind;
     if (starts(in.row->name, "ds_write")) state[kStored] = {counter, 0, at};
     for (const Use& use : uses)
-      if (use.written && use.operand->is_register())
-        for (uint32_t k = 0; k < use.operand->count; ++k)
-          state[{use.operand->kind, use.operand->index + k}] = {counter, 0, at};
+      if (use.written)
+        for (const Register reg : registers_of(in, use)) state[reg] = {counter, 0, at};
+  }
+
+  // On gfx9 a load of a half writes the other one too.
+  std::vector<Register> registers_of(const Instruction& in, const Use& use) const {
+    std::vector<Register> out;
+    if (!use.operand->is_register()) return out;
+    const uint8_t halves = use.written && is_gfx9_ ? 3 : halves_of(in, use);
+    for (uint32_t k = use.operand->index; k < use.operand->index + use.operand->count; ++k)
+      for (uint32_t half = 0; half < 2; ++half)
+        if (halves >> half & 1) out.push_back({use.operand->kind, 2 * k + half});
+    return out;
   }
 
   // Behind a barrier other wavefronts read what was stored to LDS.
   void look_at_stores(const Instruction& in, const State& state) {
     if (const auto found = state.find(kStored); found != state.end())
       found_.push_back({&in, &kernel_.body[found->second.load],
-                        "a store to LDS that nobody waited for may come after the barrier"});
+                        "a store to LDS that nobody waited for may come after the barrier", "store"});
   }
 
   void look(const Instruction& in, const std::vector<Use>& uses, const State& state) {
     for (const Use& use : uses) {
-      if (!use.operand->is_register()) continue;
-      for (uint32_t k = 0; k < use.operand->count; ++k) {
-        const auto found = state.find({use.operand->kind, use.operand->index + k});
+      for (const Register reg : registers_of(in, use)) {
+        const auto found = state.find(reg);
         if (found == state.end()) continue;
         // Loads of one counter come back in order: the later one's value stays.
         if (use.written && is_memory(in) && counter_of(in) == found->second.counter && !is_scalar(in))
           continue;
-        const std::string name = register_name(register_code(use.operand->kind, use.operand->index + k));
+        const std::string name = register_name(register_code(reg.kind, reg.half / 2));
         const std::string_view counter =
             is_gfx12_ ? kNew[found->second.counter] : kWords[found->second.counter];
         found_.push_back({&in, &kernel_.body[found->second.load],
@@ -181,9 +180,6 @@ class Waits {
   static constexpr std::string_view kNew[kCounters] = {"loadcnt", "storecnt", "dscnt", "kmcnt"};
   const Kernel& kernel_;
   bool is_gfx9_ = false, is_gfx12_ = false;
-  std::vector<State> before_;
-  std::vector<bool> reached_;
-  std::set<uint32_t> work_;
   std::vector<MissingWait> found_;
 };
 

@@ -60,3 +60,55 @@ TEST(waits_for_stores_before_a_barrier) {
            "4: a store to LDS that nobody waited for may come after the barrier\n");
   CHECK_EQ(said(store + "\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n"), "");
 }
+
+TEST(waits_of_scalar_registers_that_vectors_have_read) {
+  const std::string reads = "\tv_add_nc_u32_e32 v1, s2, v1\n", writes = "\ts_add_co_i32 s2, s2, 4\n",
+                    missing =
+                        ", which a vector instruction has read before and whose new value nobody waited for: "
+                        "s_wait_alu depctr_";
+  CHECK_EQ(said(reads + writes + "\ts_wait_alu depctr_sa_sdst(0)\n" + reads, "gfx1201"), "");
+  CHECK_EQ(said(reads + writes + "\ts_wait_alu 0xfffe\n" + reads, "gfx1201"), "");
+  CHECK_EQ(said(reads + writes + reads, "gfx1201"), "5: it reads s2" + missing + "sa_sdst(0) is needed\n");
+  CHECK_EQ(said(reads + writes + "\ts_wait_alu depctr_va_sdst(0)\n" + reads, "gfx1201"),
+           "6: it reads s2" + missing + "sa_sdst(0) is needed\n");
+  // The register beside it shares the copy; one that no vector has read has none.
+  CHECK(!said(reads + "\ts_mov_b32 s3, 4\n\tv_mov_b32_e32 v3, s3\n", "gfx1201").empty());
+  CHECK_EQ(said(reads + "\ts_mov_b32 s4, 4\n\tv_mov_b32_e32 v3, s4\n", "gfx1201"), "");
+  CHECK_EQ(said(writes + reads, "gfx1201"), "");
+  // The scalar unit's loads wait, and accesses through buffers; other targets have no such copies.
+  CHECK_EQ(said(reads + writes + "\ts_load_b32 s8, s[0:1], 0x0\n" + reads, "gfx1201"), "");
+  CHECK_EQ(said(reads + writes + "\tbuffer_store_b32 v4, v5, s[4:7], null offen\n" + reads, "gfx1201"), "");
+  CHECK(!said(reads + writes + "\tglobal_store_b32 v[4:5], v6, off\n" + reads, "gfx1201").empty());
+  CHECK_EQ(said(reads + "\ts_add_i32 s2, s2, 4\n" + reads, "gfx1100"), "");
+}
+
+TEST(waits_of_masks_that_vectors_have_read) {
+  const std::string reads = "\tv_cndmask_b32_e32 v1, v2, v3, vcc_lo\n",
+                    writes = "\tv_cmp_eq_u32_e32 vcc_lo, 1, v4\n",
+                    asks = "\tv_cndmask_b32_e64 v1, v2, v3, s2\n", sets = "\tv_cmp_eq_u32_e64 s2, 1, v4\n";
+  CHECK_EQ(said(reads + writes + "\ts_wait_alu depctr_va_vcc(0)\n" + reads, "gfx1201"), "");
+  CHECK(!said(reads + writes + "\ts_wait_alu depctr_va_sdst(0)\n" + reads, "gfx1201").empty());
+  CHECK_EQ(said(asks + sets + "\ts_wait_alu depctr_va_sdst(0)\n" + asks, "gfx1201"), "");
+  CHECK(!said(asks + sets + asks, "gfx1201").empty());
+  const std::string dual = "\tv_dual_cndmask_b32 v1, v2, v3 :: v_dual_mov_b32 v4, v5\n";
+  CHECK(!said(reads + writes + dual, "gfx1201").empty());
+  // A scalar instruction waits for vectors by itself, and then they may read it too.
+  CHECK_EQ(said(asks + sets + "\ts_and_b32 s4, s2, 1\n" + asks, "gfx1201"), "");
+  CHECK_EQ(said(reads + writes + "\ts_cbranch_vccz .LBB0_1\n.LBB0_1:\n" + reads, "gfx1201"), "");
+  // On one way only: behind the loop's end the mask is new.
+  CHECK(!said(".LBB0_1:\n" + asks + sets + "\ts_cbranch_scc1 .LBB0_1\n", "gfx1201").empty());
+}
+
+TEST(waits_for_the_half_of_a_register_that_is_read) {
+  const std::string low = "\tglobal_load_d16_b16 v1, v[2:3], off\n",
+                    high = "\tglobal_load_d16_hi_b16 v1, v[4:5], off\n", one = "\ts_wait_loadcnt 0x1\n";
+  CHECK_EQ(said(low + high + one + "\tds_store_b16 v6, v1\n", "gfx1201"), "");
+  CHECK(!said(low + high + one + "\tds_store_b16_d16_hi v6, v1\n", "gfx1201").empty());
+  CHECK(!said(low + high + one + "\tds_store_b32 v6, v1\n", "gfx1201").empty());
+  CHECK(!said(low + high + "\tds_store_b16 v6, v1\n", "gfx1201").empty());
+  CHECK_EQ(said(low + high + one + "\tv_add_f16_e32 v6.l, v1.l, v1.l\n", "gfx1201"), "");
+  CHECK(!said(low + high + one + "\tv_add_f16_e32 v6.l, v1.h, v1.l\n", "gfx1201").empty());
+  CHECK(!said(high + "\tds_store_b16 v1, v7\n", "gfx1201").empty());  // its address
+  // CDNA's loads of a half write all of the register.
+  CHECK(!said("\tglobal_load_short_d16_hi v1, v[4:5], off\n\tds_write_b16 v6, v1\n").empty());
+}

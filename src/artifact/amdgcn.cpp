@@ -32,6 +32,14 @@ uint32_t as_bytes(bool is_number, int64_t number) {
 
 }  // namespace
 
+std::string why_unfit(std::string_view key, const int64_t* number) {
+  const bool is_block = key == ".max_flat_workgroup_size";
+  const int64_t least = is_block ? 1 : 0, most = is_block ? 1024 : INT32_MAX;
+  if (number && *number >= least && *number <= most) return "";
+  return "'" + std::string(key) + "' is to be a number from " + std::to_string(least) + " to " +
+         std::to_string(most);
+}
+
 AmdMetadataBlock read_amdgcn_metadata(std::string_view block) {
   AmdMetadataBlock out;
   AmdMetadata* kernel = nullptr;
@@ -64,6 +72,11 @@ AmdMetadataBlock read_amdgcn_metadata(std::string_view block) {
     if (!in_args) {
       if (key == ".name") kernel->name = value;
       if (is_number) kernel->numbers[key] = number;
+      const bool is_name = key == ".name" || key == ".symbol" ||
+                           value.find_first_not_of("-0123456789") != std::string_view::npos || value.empty();
+      if (is_name || !out.unfit.empty()) continue;
+      out.fault = why_unfit(key, is_number ? &number : nullptr);
+      if (!out.fault.empty()) out.unfit = value;
     } else if (key != ".args") {
       if (item) kernel->arguments.emplace_back();
       if (kernel->arguments.empty()) continue;
@@ -86,6 +99,8 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
                       "the .amdgpu_metadata block does not end: is the text truncated?");
 
   const AmdMetadataBlock block = read_amdgcn_metadata(text.substr(begin, end - begin));
+  if (!block.unfit.empty())
+    return text_error(text, static_cast<size_t>(block.unfit.data() - text.data()), filename, block.fault);
   const std::string target(block.target);
   std::vector<Description> found;
   for (const AmdMetadata& kernel : block.kernels) {

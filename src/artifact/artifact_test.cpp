@@ -161,15 +161,14 @@ std::string make_cubin(uint8_t abi, uint32_t flags, bool required = true) {
                    {".nv.shared.add", 8, "", 0, 1040}});
 }
 
-std::string make_hsaco() {
+std::string make_hsaco(const std::string& threads = std::string("\xcd\x01\0", 3)) {
   auto text = [](std::string s) { return std::string(1, static_cast<char>(0xa0 + s.size())) + s; };
   std::string arg = "\x83" + text(".size") + "\x08" + text(".value_kind") + text("global_buffer") +
                     text(".offset") + std::string(1, '\0');
   std::string hidden = "\x82" + text(".size") + "\x08" + text(".value_kind") + text("hidden_queue_ptr");
   std::string kernel = "\x86" + text(".name") + text("add") + text(".args") + "\x92" + arg + hidden +
-                       text(".wavefront_size") + "\x40" + text(".max_flat_workgroup_size") + "\xcd\x01" +
-                       std::string(1, '\0') + text(".vgpr_count") + "\x0c" + text(".vgpr_spill_count") +
-                       std::string(1, '\0');
+                       text(".wavefront_size") + "\x40" + text(".max_flat_workgroup_size") + threads +
+                       text(".vgpr_count") + "\x0c" + text(".vgpr_spill_count") + std::string(1, '\0');
   std::string target = "amdgcn-amd-amdhsa--gfx942:sramecc+";
   std::string map = "\x82" + text("amdhsa.kernels") + "\x91" + kernel + text("amdhsa.target") + "\xd9" +
                     std::string(1, static_cast<char>(target.size())) + target;
@@ -382,6 +381,9 @@ TEST(hsaco_outline) {
   CHECK_EQ(*d.num_warps, 4);
   CHECK(has(d.warnings.at(0), "upper bound"));
   CHECK(has(refused(make_cubin(8, 0x5a00), "hsaco"), "the level cubin reads it"));
+  const std::string large = std::string("\xcf\0\0\0\1\0\0\0\x80", 9);  // 2^32 + 128
+  CHECK(has(refused(make_hsaco(large), "hsaco"),
+            "'.max_flat_workgroup_size' is to be a number from 1 to 1024"));
 }
 
 TEST(amdgcn_outline) {
@@ -405,6 +407,11 @@ TEST(amdgcn_outline) {
   d = told(std::string("\nadd:\n; codeLenInByte = 132\n; Occupancy: 8\n") + text, "amdgcn");
   CHECK_EQ(*d.code_bytes, 132);
   CHECK_EQ(*d.waves, 8);
+  for (const std::string wrong : {"-1", "4294967403", "99999999999999999999"}) {
+    std::string other = text;
+    const std::string said = refused(other.replace(other.find("107"), 3, wrong), "amdgcn");
+    CHECK(has(said, "'.vgpr_count' is to be a number from 0 to 2147483647"));
+  }
   CHECK(has(refused(std::string(text).substr(0, 200), "amdgcn"), "truncated"));
   CHECK(has(refused("s_endpgm", "amdgcn"), "metadata block"));
 }

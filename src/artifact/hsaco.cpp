@@ -2,6 +2,7 @@
 // AMDGPU guide, "Code Object V3 Metadata" and later).
 #include <bit>
 
+#include <triton_runner/artifact/amdgcn_metadata.h>
 #include <triton_runner/artifact/hsaco.h>
 #include <triton_runner/base/try.h>
 #include "scan.h"
@@ -156,9 +157,13 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
     d.level = "hsaco";
     d.name = word(kernel, ".name");
     if (gfx != std::string::npos) d.target = "hip:" + target.substr(gfx, target.find(':', gfx) - gfx);
+    std::string fault;
     auto keep = [&](auto& to, std::string_view key) {
-      int64_t value = number(kernel, key);
-      if (value >= 0 && value <= INT32_MAX) to = static_cast<int>(value);
+      const Json* value = kernel.get(key);
+      if (!value) return;
+      const auto whole = value->as_int();
+      if (std::string why = why_unfit(key, whole ? &*whole : nullptr); !why.empty()) return void(fault = why);
+      to = static_cast<int>(*whole);
     };
     keep(d.threads_per_warp, ".wavefront_size");
     keep(d.max_threads, ".max_flat_workgroup_size");
@@ -169,6 +174,11 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
     keep(d.agprs, ".agpr_count");
     keep(d.sgpr_spills, ".sgpr_spill_count");
     keep(d.local_bytes, ".private_segment_fixed_size");
+    if (!fault.empty()) {
+      base::Diagnostic bad = base::failure("the metadata of kernel '" + d.name + "': " + fault);
+      bad.location.file = filename;
+      return bad;
+    }
     for (const Symbol& symbol : elf.symbols)
       if (symbol.type == 2 && symbol.name == d.name) d.code_bytes = static_cast<int64_t>(symbol.size);
     d.n_regs = d.vgprs;

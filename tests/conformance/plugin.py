@@ -72,7 +72,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = sampled(items, SETTINGS["each"])
     if SETTINGS["only"]:
-        chosen = [item for item in chosen if item.nodeid in set(SETTINGS["only"])]
+        with open(SETTINGS["only"]) as file:
+            only = set(file.read().split("\n"))
+        chosen = [item for item in chosen if item.nodeid in only]
     number, of = SETTINGS["shard"]
     if number == 0:
         write({"collected": [item.nodeid for item in chosen]})

@@ -97,10 +97,11 @@ def how_it_ended(status: int, seconds: float, options: argparse.Namespace) -> st
     return f"the process ended with status {status}"
 
 
-def worker(number: int, options: argparse.Namespace, files: list, only: list, scratch: pathlib.Path) -> bool:
+def worker(number: int, options: argparse.Namespace, files: list, scratch: pathlib.Path) -> bool:
     """Run one share of the tests, restarting behind each crash. False: pytest itself could not run."""
     settings = {
-        "results": str(options.results), "shard": [number, options.jobs], "each": options.each, "only": only,
+        "results": str(options.results), "shard": [number, options.jobs], "each": options.each,
+        "only": str(options.only.absolute()) if options.only else "",
         "again": ["started"], "until": options.until, "timeout": options.timeout,
         "interpreter": options.interpreter, "pretend_cuda": options.device == "cuda",
         "site": options.site, "module": options.module,
@@ -147,7 +148,7 @@ def choose_release(options: argparse.Namespace) -> None:
         options.module = row.module if row else "triton"
 
 
-def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str]) -> bool:
+def run(options: argparse.Namespace, files: list[pathlib.Path]) -> bool:
     header = {
         "commit": commit(), "level": "interpreter" if options.interpreter else options.level,
         "target": "" if options.interpreter else options.target, "device": options.device,
@@ -163,7 +164,7 @@ def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str])
         concurrent.futures.ThreadPoolExecutor(options.jobs) as pool,
     ):
         jobs = [
-            pool.submit(worker, number, options, files, only, pathlib.Path(scratch))
+            pool.submit(worker, number, options, files, pathlib.Path(scratch))
             for number in range(options.jobs)
         ]
         could = [job.result() for job in jobs]  # waits for all of them
@@ -219,13 +220,12 @@ def main() -> int:
     options.device = "cpu" if options.interpreter else options.device
     choose_release(options)
     options.until = time.time() + options.limit
-    only = options.only.read_text().split("\n") if options.only else []
 
     with tempfile.TemporaryDirectory() as folder:
         options.results = (options.results or pathlib.Path(folder) / "results.jsonl").absolute()
         if options.again and options.results.exists():
             report.forget(options.results, options.again.split(","))
-        could = run(options, files, only)
+        could = run(options, files)
         results = report.Results(options.results, options.categories)
     report.show(results)
     if options.json:

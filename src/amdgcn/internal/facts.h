@@ -18,6 +18,15 @@ struct Use {
 // The operands in their order. The instruction has a row.
 std::vector<Use> uses_of(const Instruction& in);
 
+// The halves of its register that a use is of, the low one as 1 and the high one as 2: v1.l, what a load with _d16 writes, what
+// a store of bytes or of 16 bits reads.
+uint8_t halves_of(const Instruction& in, const Use& use);
+
+// Is the load `at` the first guess of a loop of compare-and-swap, into which LLVM expands what a chip has no atomic instruction for?
+// What it read is compared with what is there, so that it belongs to the atomic operation: it has the address and the place in the
+// program of a _cmpswap behind it, which compares with the register that it writes.
+bool is_first_guess(const Kernel& kernel, uint32_t at);
+
 bool is_memory(const Instruction& in);  // loads, stores, atomics; of LDS too
 bool gives_old(const Instruction& in);  // an atomic one gives what was there
 

@@ -3,6 +3,13 @@
 //
 //   global_load_dword v1, v[2:3], off
 //   v_add_u32_e32 v4, 1, v1               v1 is still being loaded: s_waitcnt vmcnt(0) is missing
+//
+// On gfx12 vector instructions keep copies of the scalar registers that they have read, which a later write reaches only when it was
+// waited for (s_wait_alu, a load by the scalar unit, an access through a buffer):
+//
+//   v_add_nc_u32_e32 v1, s2, v1
+//   s_add_co_i32 s2, s2, 4
+//   v_add_nc_u32_e32 v1, s2, v1           the old s2: s_wait_alu depctr_sa_sdst(0) is missing
 #pragma once
 #include <string>
 #include <vector>
@@ -12,11 +19,13 @@
 namespace triton_runner::amdgcn {
 
 struct MissingWait {
-  const Instruction *at, *load;
+  const Instruction *at, *pending;
   std::string message;
+  std::string_view what = "load";  // of `pending`: or "store", "write"
 };
 
 // All of them, along every way through the kernel; each instruction once.
 std::vector<MissingWait> missing_waits(const Module& module, const Kernel& kernel);
+std::vector<MissingWait> missing_scalar_waits(const Kernel& kernel);  // those of gfx12, which are among them
 
 }  // namespace triton_runner::amdgcn

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,13 @@ struct AmdMetadata {
 struct AmdMetadataBlock {
   std::string_view target;  // as it is written: "amdgcn-amd-amdhsa--gfx942"
   std::vector<AmdMetadata> kernels;
+  std::string_view
+      unfit;  // the first number of a kernel that is none of its key, as it is written; empty: there is none
+  std::string fault;  // what it is
 };
+
+// Why a number cannot be what the key says of a kernel; empty: it can. null: it is not a number of 64 bits.
+std::string why_unfit(std::string_view key, const int64_t* number);
 
 // block: the lines between the two directives. What is no such line is passed over.
 AmdMetadataBlock read_amdgcn_metadata(std::string_view block);

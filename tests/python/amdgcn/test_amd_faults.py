@@ -152,3 +152,48 @@ def test_swapped_operands_are_seen_in_what_is_left():
             levels=("ttgir", "amdgcn"), sources={"amdgcn": swapped},
         )  # fmt: skip
     assert report.outputs
+
+
+def _run_text(text: str, metadata, args: list, check: str, target: str) -> KernelTrap | None:
+    with triton_runner.using(device="cpu", check=check, target=target):
+        try:
+            triton_runner.load(text, metadata, "cpu")[(2,)](*args)
+        except KernelTrap as trap:
+            return trap
+    return None
+
+
+def test_a_wait_for_the_alu_that_is_dropped_is_reported():
+    kernel, types, constants, _, args = _layer_norm()
+    target = "hip:gfx1201"
+    compiled = triton_runner.compile(kernel, types, constants, target=target)
+    lines = compiled.asm["amdgcn"].split("\n")
+    waits = _at(lines, "s_wait_alu")
+    assert waits and _run_text("\n".join(lines), compiled.metadata, args, CHECKS, target) is None
+    for i in waits:
+        trap = _run_text("\n".join(_without(lines, i)), compiled.metadata, args, "hazard", target)
+        assert trap is not None and lines[i].split()[-1] in trap.message
+        assert any(note.startswith("the write is at ") for note in trap.notes)
+
+
+# LLVM's loop of compare-and-swap begins with a plain load, whose value the swap judges.
+def test_the_guess_of_a_compare_and_swap_is_no_race():
+    target = "hip:gfx1100"
+    types = dict.fromkeys(("x", "out"), "*i32")
+    compiled = triton_runner.compile(k.largest, types, {"B": 64}, target=target)
+    lines = compiled.asm["amdgcn"].split("\n")
+    at = next(i for i in _at(lines, "global_load_b32") if "start" in "".join(lines[i + 1 : i + 4]))
+
+    def run(lines):
+        args = [torch.arange(128, dtype=torch.int32), torch.zeros(8, dtype=torch.int32)]
+        return _run_text("\n".join(lines), compiled.metadata, args, "race", target), args[1].tolist()
+
+    assert run(lines) == (None, [*range(120, 128)])
+    # What the swap does not compare with is an ordinary read.
+    guess = lines[at].split()[1].rstrip(",")
+    dropped = [*lines[: at + 1], "\ts_waitcnt vmcnt(0)", f"\tv_mov_b32_e32 {guess}, 0", *lines[at + 1 :]]
+    trap, _ = run(dropped)
+    assert trap is not None and "data race" in str(trap)
+    elsewhere = [*lines[: at + 1], "\t.loc\t1 1 1", *lines[at + 1 :]]
+    trap, _ = run(elsewhere)
+    assert trap is not None and "data race in global_load_b32" in str(trap)

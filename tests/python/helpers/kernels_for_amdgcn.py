@@ -69,6 +69,12 @@ def histogram(x, counts, n, B: tl.constexpr):
 
 
 @triton.jit
+def largest(x, out, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.atomic_max(out + at % 8, tl.load(x + at))
+
+
+@triton.jit
 def scan(x, out, B: tl.constexpr):
     at = tl.arange(0, B)
     tl.store(out + at, tl.cumsum(tl.load(x + at), 0))

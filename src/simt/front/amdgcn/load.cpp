@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostOthers = 8;
 
-// check="hazard": the first register that is used before its load was waited for.
+// check="hazard": the first register that is used before what writes it was waited for.
 std::optional<exec::Trap> first_hazard(const amdgcn::Module& module, const amdgcn::Kernel& kernel) {
   const std::vector<amdgcn::MissingWait> found = amdgcn::missing_waits(module, kernel);
   if (found.empty()) return {};
@@ -31,7 +31,7 @@ std::optional<exec::Trap> first_hazard(const amdgcn::Module& module, const amdgc
     t.location = {std::string(first.at->place.file), static_cast<int>(first.at->place.line),
                   static_cast<int>(first.at->place.column)};
   }
-  t.notes.push_back("the load is at " + text(*first.load));
+  t.notes.push_back("the " + std::string(first.what) + " is at " + text(*first.pending));
   for (size_t i = 1; i < found.size() && i <= kMostOthers; ++i)
     t.notes.push_back("another one, at " + text(*found[i].at));
   return t;

@@ -274,6 +274,7 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   given_.clear();
   source_ = &code.sources.emplace_back(source_of(in));
   source_->index = number_;
+  if (amdgcn::is_first_guess(kernel, number_)) source_->access = Source::Access::kAtomic;
   const bool is_vector = name().starts_with("v_") && !name().starts_with("v_s_");
   guard_ = is_vector ? exec_guard() : kNoRegister;
   const Rule& rule = kRules[static_cast<size_t>(in.row->opcode)];
