@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ import time
 
 STATUS = 130
 GRACE = 0.3  # seconds from the signal until the process is ended
-_begun: set[str] = set()  # files that are being written, under their temporary names
+_begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
 
 
@@ -135,7 +136,7 @@ def end() -> None:
     end_children()
     for path in [*_begun]:
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     say()
@@ -169,7 +170,7 @@ def end_children() -> None:
 
 @contextlib.contextmanager
 def begun(path: str):
-    """While a file stands under a temporary name, which an end at once removes."""
+    """While a file stands under a temporary name, or a folder of such files, which an end at once removes."""
     _begun.add(path)
     try:
         yield
