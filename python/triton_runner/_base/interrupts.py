@@ -153,19 +153,20 @@ def say() -> None:
             print("interrupted", file=sys.stderr, flush=True)
 
 
-def end_children() -> None:
-    """Ends every process below this one."""
+def end_children(of: int = 0) -> None:
+    """Ends every process below this one, or below another one of ours, and the groups that those lead: a
+    compiler that one of them starts meanwhile is in its group."""
     below: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{int(name)}/stat", encoding="utf-8", errors="replace") as file:
                 below.setdefault(int(file.read().rpartition(")")[2].split()[1]), []).append(int(name))
-    left = [os.getpid()]
+    left = [of or os.getpid()]
     while left:
         for child in below.get(left.pop(), ()):
             left.append(child)
             with contextlib.suppress(OSError):
-                os.kill(child, signal.SIGKILL)
+                (os.killpg if os.getpgid(child) == child else os.kill)(child, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -197,6 +197,9 @@ class Release:
             "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches.path), **variables,
         }  # fmt: skip
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+        # Files that compilers leave when they are ended go with the release.
+        environment.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(self._caches.path, "inductor"))
+        environment.setdefault("TMPDIR", self._caches.path)
         if level in MLIR and (checks := environment.get("TRITON_RUNNER_CHECK")):
             checks = [check for check in checks.split(",") if check != "hazard"]  # of machine code alone
             environment["TRITON_RUNNER_CHECK"] = ",".join(checks)
