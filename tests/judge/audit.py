@@ -23,6 +23,7 @@ import tarfile
 import tempfile
 import traceback
 
+from triton_runner._base import scratch as folders
 from triton_runner.verbs.judge import processes, run, sandbox, wire
 from triton_runner.verbs.judge.trial import Options
 
@@ -68,7 +69,7 @@ def main_of_plain(read: int, write: int, scratch: str, task: str, answer: str, s
     """Runs both with the tests of the task, without a check, and tells how the results compare."""
     import torch
 
-    sandbox.enter(scratch, seconds, 8 << 30)
+    sandbox.enter(scratch, seconds, 8 << 30, is_alone=True)
     gold, tests = re.split(r"^#{40,}\s*$", task, maxsplit=1, flags=re.MULTILINE)
     found = []
     for number, text in enumerate((gold, answer)):
@@ -112,7 +113,7 @@ def is_near(want, got) -> bool:
 
 def plain(task: str, answer: str, seconds: float) -> dict:
     """Returns how the results of an answer compare with the benchmark's."""
-    with processes.scratch() as scratch:
+    with folders.folder("judge") as scratch:
         process = processes.Process(
             "plain", main_of_plain, scratch, task, answer, seconds, patience=3 * seconds + 60
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ import time
 
 STATUS = 130
 GRACE = 0.3  # seconds from the signal until the process is ended
-_begun: set[str] = set()  # files that are being written, under their temporary names
+_begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
 
 
@@ -135,7 +136,7 @@ def end() -> None:
     end_children()
     for path in [*_begun]:
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     say()
@@ -152,24 +153,25 @@ def say() -> None:
             print("interrupted", file=sys.stderr, flush=True)
 
 
-def end_children() -> None:
-    """Ends every process below this one."""
+def end_children(of: int = 0) -> None:
+    """Ends every process below this one, or below another one of ours, and the groups that those lead: a
+    compiler that one of them starts meanwhile is in its group."""
     below: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{int(name)}/stat", encoding="utf-8", errors="replace") as file:
                 below.setdefault(int(file.read().rpartition(")")[2].split()[1]), []).append(int(name))
-    left = [os.getpid()]
+    left = [of or os.getpid()]
     while left:
         for child in below.get(left.pop(), ()):
             left.append(child)
             with contextlib.suppress(OSError):
-                os.kill(child, signal.SIGKILL)
+                (os.killpg if os.getpgid(child) == child else os.kill)(child, signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def begun(path: str):
-    """While a file stands under a temporary name, which an end at once removes."""
+    """While a file stands under a temporary name, or a folder of such files, which an end at once removes."""
     _begun.add(path)
     try:
         yield

@@ -6,10 +6,9 @@ import contextlib
 import itertools
 import json
 import os
-import tempfile
 from pathlib import Path
 
-from triton_runner._base import commands, interrupts
+from triton_runner._base import commands, interrupts, scratch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import level_of_name
 
@@ -96,7 +95,7 @@ def read_json(path, *notes: str):
 @contextlib.contextmanager
 def in_a_file(content: str | bytes, name: str):
     """The path of a file with the content, which is gone after the block."""
-    with tempfile.TemporaryDirectory(prefix="triton-runner-") as folder:
+    with scratch.folder("file") as folder:
         path = os.path.join(folder, name)
         with open(path, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from triton_runner._base import commands
+from triton_runner._base import commands, interrupts
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import cache_folder, make_folder
 from triton_runner._base.releases import (
@@ -29,6 +29,7 @@ from triton_runner._base.releases import (
     release_of,
 )
 from triton_runner._base.releases import RELEASES as ROWS
+from triton_runner._worker.child import end_with_parent
 
 # Those that the package index has, oldest first; those of other distributions as they are named here.
 RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)
@@ -212,13 +213,16 @@ def fetch(place: Path, title: str, find_it, install) -> tuple[str, str]:
         if found := find_it():
             return found
         print(f"triton-runner: fetching {title} into {place}", file=sys.stderr, flush=True)
+        for left in place.parent.glob(f".{name}-*"):  # by a process that was killed: this one has the lock
+            shutil.rmtree(left, ignore_errors=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=place.parent))
         try:
-            python = install(scratch)
-            (scratch / "triton_runner.json").write_text(json.dumps({"python": python}))
-            scratch.chmod(0o755)
-            _remove(place)  # one whose interpreter is gone
-            scratch.rename(place)
+            with interrupts.begun(str(scratch)):
+                python = install(scratch)
+                (scratch / "triton_runner.json").write_text(json.dumps({"python": python}))
+                scratch.chmod(0o755)
+                _remove(place)  # one whose interpreter is gone
+                scratch.rename(place)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
@@ -279,8 +283,12 @@ def pip(target: Path, *words: str) -> str | None:
         command += ["--no-compile", "--disable-pip-version-check", "--progress-bar"]
         command += ["on" if sys.stderr.isatty() else "off"]
     out = None if sys.stderr.isatty() else subprocess.PIPE
-    with tempfile.TemporaryFile("w+") as errors:
-        done = subprocess.run(command, stdout=out and subprocess.DEVNULL, stderr=errors)
+    # pip unpacks into the folder that it installs to, which goes as a whole where pip is ended.
+    with tempfile.TemporaryFile("w+") as errors, tempfile.TemporaryDirectory(dir=target) as unpacked:
+        done = subprocess.run(
+            command, stdout=out and subprocess.DEVNULL, stderr=errors, preexec_fn=end_with_parent,
+            env={**os.environ, "TMPDIR": unpacked},
+        )  # fmt: skip
         errors.seek(0)
         return errors.read() if done.returncode else None
 

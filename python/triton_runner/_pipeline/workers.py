@@ -21,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-from triton_runner._base import commands, renamed
+from triton_runner._base import commands, interrupts, renamed
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.releases import release_of
 from triton_runner._pipeline import versions
@@ -145,6 +145,7 @@ class Worker:
             self._socket.close()
             self._socket = None
         if process is not None:
+            interrupts.end_children(process.pid)  # a request's process has a group of its own
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

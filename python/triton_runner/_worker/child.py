@@ -187,12 +187,15 @@ def _work(request, pipe, output):
         os._exit(0)
 
 
-def end_with_parent():
-    """The kernel ends this process when the one that made it has ended; Linux only."""
+def end_with_parent(parent=None):
+    """The kernel ends this process when the one that made it has ended; Linux only. parent: its number, where
+    it may have ended by now."""
     try:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     except (OSError, AttributeError):
-        pass
+        return
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)
 
 
 def die_by(number):

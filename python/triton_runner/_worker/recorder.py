@@ -410,12 +410,9 @@ def parse(text, context):
     """The module of an MLIR text, by Triton's own parser, which reads files only."""
     from triton._C.libtriton import ir
 
-    handle, path = tempfile.mkstemp(suffix=".mlir")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        module = ir.parse_mlir_module(path, context)
-    finally:
-        os.unlink(path)
+    with tempfile.TemporaryFile("w") as file:  # one without a name, which nobody has to remove
+        file.write(text)
+        file.flush()
+        module = ir.parse_mlir_module("/proc/self/fd/%d" % file.fileno(), context)
     module.context = context
     return module

@@ -18,11 +18,11 @@ import json
 import os
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy
 
+from triton_runner._base import scratch
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._settings import devices
 from triton_runner.bench import clocks, peers, report
@@ -100,7 +100,7 @@ class Matrix:
     def __init__(self, options, stack: contextlib.ExitStack):
         self.options, self.folder = options, Path(options.output_dir)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        self.scratch = Path(stack.enter_context(scratch.folder("bench")))
         on_gpu = devices.resolved_device() != "cpu"
         self.kind = "warm" if on_gpu else "launch"
         self.peers = [stack.enter_context(peers.Peer(name, on_gpu)) for name in environments(options)]

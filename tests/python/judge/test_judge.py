@@ -6,7 +6,11 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
+import signal
+import subprocess
 import sys
+import time
 
 import dask_cluster
 import pytest
@@ -20,6 +24,7 @@ import answers_cheating
 import answers_devious
 import answers_planted
 import answers_right
+import answers_sly
 import answers_unusual
 
 # One answer of each kind of cheating, and their verdicts.
@@ -52,6 +57,16 @@ MORE = {
 # A second adversary wrote these, and a third one those.
 SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 THIRD = {name: verdict for name, _, _, verdict in answers_devious.CHEATING}
+FOURTH = {name: verdict for name, _, _, verdict in answers_sly.CHEATING}
+SLY = (
+    "a copy of what is kept, and a launch in vain", "kept as an array of NumPy's", "kept by a graph's kernel",
+    "a kernel that looks whether it knows its input", "half of the rows by torch", "a view beyond its memory",
+    "a call that it writes itself",
+)  # fmt: skip
+BEYOND = (
+    "a fork bomb", "a process that it waits for", "a full folder", "a full folder without names",
+    "many threads", "memory that no limit counts",
+)  # fmt: skip
 DEVIOUS = (
     "noise on a part of a longer result", "kept by the address of its input", "kept by what its input holds",
     "an operator of its own", "a useless product of tf32", "a large number for infinity",
@@ -63,17 +78,19 @@ PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of 
 RIGHT = (
     "softmax online 16", "matmul 32 32 32 ", "total by the last block 256", "total under a lock 512",
     "quotient masked", "in place 128", "batch norm 2", "a number by item", "rows in place",
-    "experts by count", "memory that is kept",
+    "experts by count", "memory that is kept", "a CUDA graph", "a count that the kernel sets back",
 )  # fmt: skip
+_UNUSUAL = (*answers_unusual.RIGHT, *answers_devious.RIGHT, *answers_sly.RIGHT)
 MORE_RIGHT = (
     "gelu 128 4", "quantised 128", "total of integers 512", "linear, warmed up", "sort",
     "sort of the negative", "flip", "clamp of what is inside",
-    "experts by mask", *(name for name, _, _ in (*answers_unusual.RIGHT, *answers_devious.RIGHT)),
+    "experts by mask", *(name for name, _, _ in _UNUSUAL if name not in RIGHT),
 )  # fmt: skip
 # Its value is right but its rounding; and right but for numbers that the task does not draw.
 COARSE, PADDED = "matmul_half: sums in f16", "argmax: wrong neutral element"
 MODULES = (
     answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual, answers_devious,
+    answers_sly,
 )  # fmt: skip
 ADDRESSES = b"""import torch, triton, triton.language as tl
 
@@ -130,6 +147,15 @@ def verdicts(rows, names) -> dict:
     return {name: rows[name]["verdict"] for name in names}
 
 
+def differing(rows, wanted) -> dict:
+    """The rows of another verdict than the one that is wanted, or those."""
+    return {
+        name: (rows[name]["verdict"], rows[name]["why"])
+        for name, those in wanted.items()
+        if rows[name]["verdict"] not in ((those,) if isinstance(those, str) else those)
+    }
+
+
 @pytest.fixture(scope="module")
 def wrong(tmp_path_factory):
     """The rows of answers that are not to be verified, by name."""
@@ -141,7 +167,7 @@ def wrong(tmp_path_factory):
     task, text = answer_of("batch norm 2")
     (folder / "keeps.py").write_text(answers_right.TASKS[task])
     (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
-    names = [*CHEATING, *ADVERSARY, *DEVIOUS, DRAWN, STAYS, *PLANTED, COARSE, LATE]
+    names = [*CHEATING, *ADVERSARY, *DEVIOUS, *SLY, *BEYOND, DRAWN, STAYS, *PLANTED, COARSE, LATE]
     more = [
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
@@ -170,16 +196,75 @@ def test_no_answer_that_cheats_is_verified(wrong):
 def test_what_an_adversary_had_verified_is_not(wrong):
     assert verdicts(wrong, ADVERSARY) == ADVERSARY
     assert verdicts(wrong, DEVIOUS) == {name: THIRD[name] for name in DEVIOUS}
+    assert not differing(wrong, {name: FOURTH[name] for name in SLY})
 
 
 def test_no_process_of_an_answer_stays(wrong):
     assert wrong[STAYS]["verdict"] in THIRD[STAYS]
-    places = [pathlib.Path(f"/proc/{number}/cwd") for number in os.listdir("/proc") if number.isdigit()]
     left = []
-    for place in places:
-        with contextlib.suppress(OSError):  # another one's, or it has ended
-            left += [place] * ("triton-runner-judge-" in (to := os.readlink(place)) and "(deleted)" in to)
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended
+            left += [number] * (pathlib.Path(f"/proc/{number}/comm").read_text() == "judge-stays\n")
     assert not left
+
+
+def test_an_answer_stays_within_its_bounds(wrong):
+    """Processes, files, threads and memory, as a sandbox bounds them."""
+    assert all(wrong[name]["sandboxed"] for name in BEYOND)
+    assert {name: wrong[name]["verdict"] for name in BEYOND} == dict.fromkeys(BEYOND, "error")
+    why = {name: wrong[name]["why"] for name in BEYOND}
+    assert all("Operation not permitted" in why[name] for name in (*BEYOND[:2], BEYOND[5])), why
+    assert all("No space left on device" in why[name] for name in BEYOND[2:4]), why
+    assert "more than 512 threads" in why[BEYOND[4]]
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not there to take namespaces away")
+def test_an_answer_stays_within_its_bounds_without_a_sandbox(tmp_path):
+    manifest(tmp_path, BEYOND)
+    outer = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--unshare-pid", "--proc"]
+    judge = [sys.executable, "-m", "triton_runner", "judge", "--manifest", "manifest", "--out", "out"]
+    words = [*outer, "/proc", *judge, "--seconds", "8", "--no-generated"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text().splitlines()]
+    assert not any(row["sandboxed"] for row in rows)
+    why = [row["why"] for row in rows]
+    assert {row["verdict"] for row in rows} == {"error"}, why
+    assert all("Operation not permitted" in why[at] for at in (0, 1, 5)), why
+    assert all("more than 512 MiB" in told for told in why[2:4]) and "more than 512 threads" in why[4], why
+
+
+def test_a_killed_judge_leaves_nothing(tmp_path):
+    """Its processes end with it, and the next one removes its folders."""
+    task, text = answer_of("sleeps")
+    (tmp_path / "task.py").write_text(answers_cheating.TASKS[task])
+    (tmp_path / "answer.py").write_text(text)
+    place = tmp_path / "temporary"
+    place.mkdir()
+    environment = {**os.environ, "TMPDIR": str(place)}
+    words = [sys.executable, "-m", "triton_runner", "judge", "task.py", "answer.py", "--seconds", "1000"]
+    judge = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    while len(processes_in(place)) < 6:  # itself, three, and the guards of two
+        assert judge.poll() is None
+        time.sleep(0.1)
+    os.kill(judge.pid, signal.SIGKILL)
+    judge.wait()
+    assert len([*place.iterdir()]) == 2
+    while processes_in(place):
+        time.sleep(0.1)
+    told = "from triton_runner._base import scratch; scratch.folder('other').close()"
+    subprocess.run([sys.executable, "-c", told], env=environment, check=True)
+    assert not [*place.iterdir()]
+
+
+def processes_in(place) -> list:
+    """The processes that have a folder for their temporary files."""
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended
+            said = pathlib.Path(f"/proc/{number}/environ").read_bytes()
+            found += [number] * (b"TMPDIR=" + os.fsencode(place) in said.split(b"\0"))
+    return found
 
 
 def test_a_message_cannot_move_the_cursor(wrong):
@@ -189,10 +274,9 @@ def test_a_message_cannot_move_the_cursor(wrong):
 
 @pytest.mark.share
 def test_more_answers_that_cheat(tmp_path):
-    rows = rows_of(tmp_path, {**MORE, **SECOND, **THIRD}, (), "--seconds", "8", "--no-generated")
+    rows = rows_of(tmp_path, {**MORE, **SECOND, **THIRD, **FOURTH}, (), "--seconds", "8", "--no-generated")
     assert verdicts(rows, MORE) == MORE and verdicts(rows, SECOND) == SECOND
-    for name, wanted in THIRD.items():
-        assert rows[name]["verdict"] in ((wanted,) if isinstance(wanted, str) else wanted), rows[name]
+    assert not differing(rows, {**THIRD, **FOURTH})
 
 
 def test_right_answers_are_verified(right):

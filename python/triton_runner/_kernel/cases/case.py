@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +12,7 @@ from types import SimpleNamespace
 import numpy
 
 from triton_runner._artifact.relaunch import Outcome, Relaunch
+from triton_runner._base import scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import LEVELS, executed
 from triton_runner._base.typed import as_json
@@ -184,11 +183,11 @@ class _Folder:
         self._case = case
 
     def __enter__(self) -> Path:
-        self._folder = tempfile.mkdtemp(prefix="triton-runner-case-")
-        return self._case.archive.extract(self._folder)
+        self._folder = scratch.folder("case")
+        return self._case.archive.extract(self._folder.path)
 
     def __exit__(self, *error):
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
 
 def open_case(path: str | os.PathLike) -> Case:

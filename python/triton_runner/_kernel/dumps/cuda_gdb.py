@@ -15,7 +15,6 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -27,7 +26,7 @@ from triton_runner._artifact.binding import bind
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.reading import describe
-from triton_runner._base import tools
+from triton_runner._base import scratch, tools
 from triton_runner._base.errors import fail
 from triton_runner._base.metadata import jsonable
 from triton_runner._base.progress import telling
@@ -67,7 +66,7 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
     facts = {name: compiled.metadata_value(name) for name in ("num_warps", "num_ctas", "shared")}
     metadata = compiled.metadata() | {name: value for name, value in facts.items() if value is not None}
-    with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
+    with scratch.folder("gdb") as folder:
         threads_of_block = 32 * int(metadata.get("num_warps") or 4)
         programs = _programs(request, axes)
         spec = {

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from typing import NamedTuple
 
-from triton_runner._base import commands, tools
+from triton_runner._base import commands, scratch, tools
 from triton_runner._base.errors import fail
 from triton_runner._pipeline import versions
 
@@ -111,7 +110,7 @@ def attempt(
     ptx: str, assembler: Assembler, target: str, opt: int | None = None, *options: str
 ) -> tuple[bytes | None, list[str]]:
     """The same, and the lines that ptxas prints; None in the place of the cubin where it makes none."""
-    with tempfile.TemporaryDirectory(prefix="triton-runner-assemble-") as folder:
+    with scratch.folder("assemble") as folder:
         source, cubin = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
         with open(source, "w") as file:
             file.write(retargeted(ptx, target, assembler))

@@ -6,10 +6,10 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 
 import click
 
+from triton_runner._base import scratch
 from triton_runner._base.paths import write_file
 from triton_runner._programs.options import Output, Picture, json_option, print_json, verbs
 from triton_runner._settings import devices
@@ -115,7 +115,7 @@ def bench_command(
                 stack.enter_context(clocks.lock(lock_sm))
             except (RuntimeError, OSError) as error:
                 raise click.UsageError(f"--lock-sm: {error}") from None
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        folder = stack.enter_context(scratch.folder("bench"))
         if ab:
             sections_ = two.sections(ab, chosen, grid, args, constexprs, tolerance, sizes, stack, launches)
         else:

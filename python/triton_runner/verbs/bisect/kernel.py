@@ -15,13 +15,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 
 import numpy
 
 from triton_runner import _core, _settings
 from triton_runner._artifact.relaunch import of_call
-from triton_runner._base import commands
+from triton_runner._base import commands, scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import in_a_file
 from triton_runner._kernel.cost import chips, timing
@@ -207,7 +206,7 @@ def _every_level(asm) -> list[str]:
 
 def _by_program(compiled, path: str) -> tuple[str, str]:
     """The exit status of an oracle program for a folder that holds kernel.<level> for each level."""
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch.folder("oracle") as folder:
         for level in _every_level(compiled.asm):
             content = compiled.asm[level]
             with open(os.path.join(folder, f"kernel.{level}"), "wb") as file:

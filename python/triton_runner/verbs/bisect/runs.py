@@ -13,9 +13,9 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Callable
 
+from triton_runner._base import scratch
 from triton_runner._base.levels import EXECUTED, MLIR, levels_of
 from triton_runner._base.typed import of_json
 from triton_runner._launch import gpu_driver
@@ -122,7 +122,7 @@ class Release:
         self._kind = f"torch {torch} {program.pretend_cuda}" if torch else version
         self._worker = _idle.pop(self._kind, None) or workers.Worker(version, place)
         self.folder = self._worker.folder  # "": the one that is installed
-        self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
+        self._caches = scratch.folder("bisect")
         self._known: dict = {}
         self._count = [0]
         self._conditions: tuple[dict, ...] = ({},)
@@ -149,7 +149,7 @@ class Release:
             _idle[self._kind] = self._worker
         else:
             self._worker.close()
-        removed(self._caches)
+        self._caches.close()
 
     def at(self, level: str, plan: dict | None = None, **more) -> Trial:
         """The trial of a variant; each variant runs once. Under several conditions: the first wrong trial,
@@ -194,9 +194,12 @@ class Release:
             "TRITON_RUNNER_TARGET": program.target, "TRITON_RUNNER_PROD": "1",
             # One fixed order of the programs at every level, on any number of cores.
             "TRITON_RUNNER_THREADS": "1",
-            "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **variables,
+            "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches.path), **variables,
         }  # fmt: skip
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+        # Files that compilers leave when they are ended go with the release.
+        environment.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(self._caches.path, "inductor"))
+        environment.setdefault("TMPDIR", self._caches.path)
         if level in MLIR and (checks := environment.get("TRITON_RUNNER_CHECK")):
             checks = [check for check in checks.split(",") if check != "hazard"]  # of machine code alone
             environment["TRITON_RUNNER_CHECK"] = ",".join(checks)
@@ -234,15 +237,6 @@ class Release:
             return Trial("unknown", f"it died of signal {died}", output)
         error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}
         return Trial("unknown", f"{error['type']}: {error['message']}", output)
-
-
-def removed(folder: str) -> None:
-    """Removes a folder in which a run that Ctrl-C has ended may write for a moment still."""
-    until = time.monotonic() + 2
-    shutil.rmtree(folder, ignore_errors=True)
-    while os.path.exists(folder) and time.monotonic() < until:
-        time.sleep(0.02)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _failed(failure: Failure, answer: dict) -> Trial:

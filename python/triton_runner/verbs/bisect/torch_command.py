@@ -42,6 +42,8 @@ def found(program: BisectedProgram, wanted: str | None, say) -> TorchFound:
 
 
 def _release(version: str, program: BisectedProgram, say) -> Release:
+    if torch_releases.find(version) is None:
+        say(f"torch {version}: it is fetched")
     folder, python = torch_releases.ensure(version)
     triton = torch_releases.triton_of(folder) or versions.installed()
     if triton is None:

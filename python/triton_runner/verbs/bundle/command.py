@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
 import click
 
-from triton_runner._base import commands
+from triton_runner._base import commands, scratch
 from triton_runner._base.errors import fail
 from triton_runner._programs.options import (
     Output,
@@ -56,7 +55,7 @@ def bundle_command(kernel, number, output, max_bytes, passes, report, verify, ta
         with _settings.using(target=target):
             check_settings()
     selection = _Wanted(number)
-    with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
+    with scratch.folder("bundle") as folder:
         captured = capture.capture(
             folder,
             selection,

@@ -9,11 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
-from triton_runner._base import commands
+from triton_runner._base import commands, scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import check_program
 from triton_runner._programs.cuda_device import Device, environment
@@ -55,7 +54,7 @@ def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -
     """Runs the program with its words as run_program() takes them, and writes cases of launches into the
     folder; then debugs the one that a fault has stopped, or the first. Returns the exit status: the
     debugger's, if it ran."""
-    with tempfile.TemporaryDirectory(prefix="triton-runner-cuda-") as place:
+    with scratch.folder("cuda") as place:
         kept = Path(place) / "kept"
         kept.mkdir()
         status = run_program(*words, dataclasses.replace(device, kept=str(kept)))

@@ -14,11 +14,11 @@ import os
 import pathlib
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 
 from triton_runner import _settings
+from triton_runner._base import scratch
 from triton_runner._base.errors import fail
 
 KERNELS = ("vector_add", "softmax", "matmul", "dropout", "layer_norm", "attention", "grouped_gemm")
@@ -90,10 +90,10 @@ def rows(is_all: bool = False) -> Iterator[Row]:
     be_quiet()
     os.environ["TRITON_RUNNER_DEVICE"] = "cpu"  # for harness.py
     sys.path.insert(0, str(folder().parent))
-    with tempfile.TemporaryDirectory(prefix="triton-runner-demo-", ignore_cleanup_errors=True) as scratch:
+    with scratch.folder("demo") as files:
         for name, (entry, level, target) in chosen:
             module = importlib.import_module(f"kernels.{name}")
-            place = pathlib.Path(scratch) / name / target / level
+            place = pathlib.Path(files) / name / target / level
             try:
                 with _settings.using(device="cpu", target=target, level=level):
                     difference, is_right, seconds = _run(module, entry, level, place)
@@ -107,15 +107,15 @@ def _engine_of(level: str) -> str:
     return f"tile ({level})" if level in ("ttir", "ttgir") else f"simt ({level.replace('llir', 'ptx')})"
 
 
-def _run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, bool, float]:
+def _run(module, entry: str, level: str, files: pathlib.Path) -> tuple[float, bool, float]:
     """The largest difference, whether all are within their bounds, and the shortest of three warm runs."""
     harness = importlib.import_module("kernels.harness")
     # Each target and level has a cache folder of its own: the artifacts that are used next are found in it.
-    os.environ["TRITON_CACHE_DIR"] = str(scratch / "cache")
+    os.environ["TRITON_CACHE_DIR"] = str(files / "cache")
     module.run(harness.Device())
     keywords = {}
     if entry != "Python":
-        keywords = {f"{level}_dir": str(_artifacts(scratch / "cache", level, scratch / "ir"))}
+        keywords = {f"{level}_dir": str(_artifacts(files / "cache", level, files / "ir"))}
         module.run(harness.Device(), **keywords)
     times = []
     for _ in range(3):

@@ -29,7 +29,7 @@ FILE = "answer.py"  # the name of an answer in its scratch folder
 
 def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
     """Runs an answer until its judge has heard enough."""
-    is_shut = sandbox.enter(scratch, seconds, memory)
+    is_shut = sandbox.enter(scratch, seconds, memory, is_alone=True)
     wire.send(write, {"say": "here", "sandboxed": is_shut})
     task, parts = wire.receive(read)
     names = Names()

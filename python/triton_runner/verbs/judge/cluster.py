@@ -9,10 +9,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from triton_runner._base import scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.typed import of_json
 from triton_runner._kernel.cells import cluster
@@ -56,7 +56,7 @@ def _words(options) -> list[str]:
 
 def judged(work: dict) -> list[str]:
     """The rows of some trials, as JSON. It runs on a worker."""
-    with tempfile.TemporaryDirectory(prefix="triton-runner-judge-") as folder:
+    with scratch.folder("judge") as folder:
         lines = []
         for number, files in enumerate(work["files"]):
             line = {}

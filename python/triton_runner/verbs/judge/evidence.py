@@ -20,6 +20,7 @@ from triton_runner.verbs.judge.results import Fault
 _PRODUCT = re.compile(r"mm|dot|mv$|conv|linear|attention|cdist|lstm|gru|rnn")
 _IN_KERNELS = "compute in kernels, not in Python or NumPy"
 _MOST_SUMMED = 64
+_MOST_PIECES = 0.25  # of a result's elements, by operators that the task does not have
 _NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
@@ -34,7 +35,7 @@ class Call:
         self.name, self.said, self.parts = name, said, parts
         self.wanted, self.wanted_parts = wanted, wanted_parts
         self.given, self.given_parts, self.is_refilled = given, given_parts, is_refilled
-        self.replayed, self.replayed_parts, self._skeleton = None, [], []
+        self.replayed, self.replayed_parts, self._skeleton, self.rule = None, [], [], None
 
     def is_well_formed(self) -> bool:
         """Whether a message of the answer's process has the form of a call."""
@@ -302,11 +303,13 @@ class Call:
             return "its kernels only copy, scale or set what torch has computed"
         if is_more and self._is_right_without("without", rule):
             return "those of its kernels that compute something do not matter for the result"
-        exact, near, among = self.replayed["torch"]
+        exact, near, among, pieces = self.replayed["torch"]
         if (exact > 0.9 and not worth.is_ordering(missing)) or (is_more and near > 0.9):
             return "torch has computed the result without its kernels"
         if among > 0.9 and not worth.is_selecting(missing):
             return "torch has computed the result without its kernels, among other numbers"
+        if is_more and sum(share for name, share in pieces.items() if name not in wanted) > _MOST_PIECES:
+            return "torch has computed pieces of the result, which its kernels leave out"
         if is_more and self._share() < 0.1:
             return "kernels compute less than a tenth of the elements of its result, and torch the others"
         if all(theirs.count(name) >= wanted.count(name) for name in wanted):
@@ -325,6 +328,31 @@ class Call:
             return "those of its kernels that compute something do not matter for the result"
         exact, *_ = self.replayed["torch"]
         return f"torch has computed the result without its kernels: {told}" if exact > 0.9 else None
+
+    def why_kept(self, before: Call) -> str | None:
+        """Why the result of the call, which has the inputs of an earlier one, does not count as computed
+        anew. What earlier calls had returned was overwritten before its steps were done."""
+        if self.launches < before.launches:
+            return f"it launches {self.launches} kernels, and {before.launches} at first"
+        if self.replayed["say"] != "replayed" or "trap" in self.replayed:
+            return None
+        rule = before.rule
+        if compared.compare(self.result, before.own, before.exact, rule) is not None:
+            return "it returns memory that it has returned before, without writing all of it again"
+        past = self._of_broker("other past")
+        if past is not None and compared.compare(past, before.own, before.exact, rule) is not None:
+            return "its result follows from the inputs of an earlier call"
+        if self._is_right_without("spoiled", rule):
+            return "its result is right whatever its kernels leave in their results"
+        if self.replayed["left"]:
+            return "a kernel leaves what an earlier launch has written as it is"
+        kinds = {*self.replayed["kinds"]}
+        if "computed" in {*before.replayed["kinds"]} - kinds and kinds & {"copied", "scaled"}:
+            return "its kernels only copy or scale what was computed before"
+        known = {*before.bytes_of_others()}
+        if any(one not in known and len(one[2]) > _NUMBER for one in self.bytes_of_others()):
+            return "its result comes from memory that no kernel and no operator has made"
+        return None
 
     def _share(self) -> float:
         """Which part of the result's elements changes with what launches leave."""

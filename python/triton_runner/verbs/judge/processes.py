@@ -8,12 +8,11 @@ import gc
 import os
 import signal
 import sys
-import tempfile
 import time
 
 from triton_runner._pretend import running
 from triton_runner._worker.child import FIRST_LAUNCH, end_with_parent, preload
-from triton_runner.verbs.judge import wire
+from triton_runner.verbs.judge import sandbox, wire
 
 
 class Process:
@@ -26,6 +25,7 @@ class Process:
         theirs_read, ours_write = os.pipe()
         ours_read, theirs_write = os.pipe()
         sys.stdout.flush(), sys.stderr.flush()
+        judge = os.getpid()
         self.pid = os.fork()
         if self.pid:
             os.close(theirs_read), os.close(theirs_write)
@@ -33,7 +33,7 @@ class Process:
             return
         status = 1
         try:
-            end_with_parent()
+            end_with_parent(judge)
             os.setsid()
             keep = {theirs_read, theirs_write}
             null = os.open("/dev/null", os.O_RDWR)
@@ -122,9 +122,12 @@ class Process:
     def how_ended(self) -> str:
         if self.status is None:
             return "it says nothing"
+        code = os.waitstatus_to_exitcode(self.status)
+        if code in sandbox.BEYOND:
+            return sandbox.BEYOND[code]
         if os.WIFSIGNALED(self.status):
             return f"it was ended by {signal.Signals(os.WTERMSIG(self.status)).name}"
-        return f"it ended itself with status {os.waitstatus_to_exitcode(self.status)}"
+        return f"it ended itself with status {code}"
 
 
 def load() -> None:
@@ -141,8 +144,3 @@ def load() -> None:
     gc.collect()
     gc.freeze()  # a collection in a forked process then copies no page of what was loaded here
     atexit.register(gc.unfreeze)  # else nanobind tells at the end of what is left
-
-
-def scratch() -> tempfile.TemporaryDirectory:
-    """A folder that a process may write to."""
-    return tempfile.TemporaryDirectory(prefix="triton-runner-judge-", ignore_cleanup_errors=True)

@@ -5,6 +5,7 @@ steps give is the only result that a verdict looks at.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -30,6 +31,8 @@ CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
 _MOST_HASHED = 1 << 20  # bytes of an argument with integers
 _MOST_CHECKED = 40  # launches of a kernel that differ; those beyond are run under checks in one order only
 _MOST_LOOKED_AT = 2000
+_FEW = 8  # elements that a launch may change by what values are
+_MOST_CHANGED = 4  # arguments of a launch
 # Operators whose results have sizes that depend on values.
 _SIZES = re.compile(r"aten::(nonzero|masked_select|_?unique\w*|repeat_interleave|index|argwhere|bincount)$")
 _TF32 = re.compile(r", inputPrecision = tf32\b")
@@ -44,7 +47,9 @@ class Refused(Exception):
 class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
     something else in their results (1 and 2: what), those of the numbers `of` or all; checked: launches run
-    under checks; perturb: a seed; strict: numbers that Python read are the same."""
+    under checks; perturb: a seed; strict: numbers that Python read are the same; other_past: earlier calls
+    that had the same inputs get those of the first call; changed: what each launch of the last call changes,
+    by argument: with other_past it is learnt, else launches are asked whether they write to it."""
 
     fill: int | None = None
     spoil: int = 0
@@ -53,6 +58,8 @@ class Way:
     times: estimates.Summed | None = None  # gets the time of each launch
     perturb: int | None = None
     strict: bool = False
+    other_past: bool = False
+    changed: dict | None = None
 
 
 @dataclasses.dataclass
@@ -66,6 +73,10 @@ class ReplayedCall:
     given_parts: list
     seed: int
     before: list = dataclasses.field(default_factory=list)
+    overwrites: bool = False  # what earlier calls have returned holds something else by then
+
+    def has_inputs_of(self, other: ReplayedCall) -> bool:
+        return self.given == other.given and self.given_parts == other.given_parts
 
 
 class _Onward(dict):
@@ -143,6 +154,7 @@ class Replay:
         self.unchecked: set[str] = set()
         self.torch = worth.Torch()
         self._launches = 0
+        self.idle: list[int] = []  # launches that write nothing where they did with another past
         self._read: dict = {}  # numbers that Python read, by what they were then
         self._written: set = set()
 
@@ -158,6 +170,8 @@ class Replay:
             return self.inputs[-1]
 
         wire.unpacked(self._asked.given, self._asked.given_parts, tensor)
+        if len(self._call["inputs"]) != len(self.inputs):
+            raise Refused(f"it was given {len(self.inputs)} tensors and tells of {len(self._call['inputs'])}")
         self._values |= dict(zip(self._call["inputs"], self.inputs, strict=True))
         torch.manual_seed(self._asked.seed)
         with torch.no_grad(), _settings.using(device="cpu", threads=1):
@@ -208,6 +222,9 @@ class Replay:
     def _view(self, number, of, dtype, shape, strides, offset) -> None:
         empty = torch.empty(0, dtype=wire.dtype_of(dtype))
         storage = self._values[of].untyped_storage()
+        last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        if 0 not in shape and (last + 1) * empty.element_size() > storage.nbytes():  # torch would enlarge it
+            raise ValueError("it reaches beyond its memory")
         self._values[number] = empty.set_(storage, offset, shape, strides)
 
     def _value(self, value):
@@ -246,7 +263,8 @@ class Replay:
                 wire.fill(tensor, self._way.fill)
         tensors = [one for one in made if isinstance(one, torch.Tensor)]
         if self._way.checked:
-            self.torch.computed([*_tensors([words, [*named.values()]])], tensors, is_move(name))
+            short = name.partition("::")[2].rstrip("_")
+            self.torch.computed(short, [*_tensors([words, [*named.values()]])], tensors, is_move(name))
         if _SIZES.match(name):
             self.items += [size for one in tensors for size in one.shape]
         for number, tensor in zip(results, made, strict=True):
@@ -293,11 +311,16 @@ class Replay:
             self._way.times.add(launch)
         if self._way.checked:
             self._check(launch, number)
-        blocks = launch.arguments.taken() if self._way.spoil or self._way.checked else None
+        way, count = self._way, self._launches
+        self._launches += 1
+        held = self._spoiled(launch, way.changed.get(count, {})) if way.changed and not way.other_past else []
+        blocks = launch.arguments.taken() if way.spoil or way.checked or way.other_past else None
         with _settings.using(**({} if self._way.perturb is None else {"perturb": self._way.perturb})):
             executable(launch.artifact(launch.entry)).launch(launch.grid, named)
+        if held and all(numpy.array_equal(_bits(array)[where], bits) for array, where, bits in held):
+            self.idle.append(count)
         if blocks is not None:
-            self._after(launch, blocks)
+            self._after(launch, blocks, count)
 
     def _check(self, launch: Relaunch, number: int) -> None:
         views = launch.arguments.views.items()
@@ -326,16 +349,27 @@ class Replay:
         for other in judged.not_run:
             raise Refused(f"kernel {launch.name} cannot be run: {other.why}"[:300])
 
-    def _after(self, launch: Relaunch, before: list) -> None:
-        """Looks at what a launch has written, and spoils it."""
-        now, number = launch.arguments.live(), self._launches
-        self._launches += 1
+    def _spoiled(self, launch: Relaunch, changed: dict) -> list[tuple]:
+        """Spoils what the launch has changed with another past: (an array, where it is spoiled, its bits)."""
+        found, live = [], launch.arguments.live()
+        for name, where in changed.items():
+            view = launch.arguments.views[name]
+            array = view.of(live[view.block])
+            other = array.copy()
+            _spoil(other, 1)
+            array[where] = other[where]
+            found.append((array, where, _bits(array)[where]))
+        return found
+
+    def _after(self, launch: Relaunch, before: list, number: int) -> None:
+        """Looks at what a launch has written, and spoils it. number: of the launch."""
+        now = launch.arguments.live()
         is_spoiled = self._way.spoil and (self._way.of is None or number in self._way.of)
         changed = {i for i, (a, b) in enumerate(zip(before, now, strict=True)) if not numpy.array_equal(a, b)}
-        views, found = launch.arguments.views.values(), set()
-        inputs = [view.of(before[view.block]) for view in views]
+        views, found = launch.arguments.views, set()
+        inputs = [view.of(before[view.block]) for view in views.values()]
         numbers = [value for _, value in launch.arguments.named if isinstance(value, (int, float))]
-        for view in views:
+        for name, view in views.items():
             if view.block not in changed:
                 continue
             array, held = view.of(now[view.block]), view.of(before[view.block])
@@ -344,19 +378,39 @@ class Replay:
                 other = array.copy()
                 _spoil(other, self._way.spoil)
                 array[where] = other[where]
+            elif self._way.changed is not None and where.sum() >= _FEW:
+                self._way.changed.setdefault(number, {})[name] = where
             elif self._way.checked and where.any() and "computed" not in found:
                 found.add(worth.kind(array, held, where, inputs, numbers))
         if self._way.checked:
             kind = next((one for one in ("computed", "scaled", "set", "copied") if one in found), "nothing")
             self.kinds.append(kind)
             for name, value in launch.arguments.named:
-                view = launch.arguments.views.get(name)
+                view = views.get(name)
                 if view is not None and view.block in changed:
                     self.torch.launched(value.base if is_descriptor(value) else value, kind)
 
 
 def _bits(array: numpy.ndarray) -> numpy.ndarray:
     return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def _overwrite(tensor) -> None:
+    """Puts another number into all elements of a tensor."""
+    with contextlib.suppress(RuntimeError), torch.no_grad():  # elements that share memory cannot be
+        is_number = tensor.is_floating_point() or tensor.is_complex()
+        tensor.detach().fill_(float("nan") if is_number else 1)
+
+
+def _numbers_of(result: dict | None) -> list[int]:
+    """The numbers of the tensors in a result as a message has it."""
+    if result is None:
+        return []
+    ((kind, of),) = result.items()
+    if kind == "tensor":
+        return [of]
+    items = of if kind == "list" else [one for _, one in of] if kind == "dict" else []
+    return [number for item in items for number in _numbers_of(item)]
 
 
 def _tensors(value):
@@ -420,15 +474,29 @@ class Broker:
 
     def _replay(self, name: str, way: Way, kernels: Kernels) -> Replay:
         done, values = self._values.get(name, (0, {}))
+        # Launches of the last call alone are spoiled, timed and compared.
+        is_plain = way.spoil or way.times is not None
+        before = dataclasses.replace(Way(fill=0xFF) if is_plain else way, changed=None)
         for asked in self._calls[done:]:
             is_last = asked is self._calls[-1]
-            before = (
-                Way(fill=0xFF) if way.spoil or way.times is not None else way
-            )  # the launches of this call are spoiled
+            if is_last and asked.overwrites:
+                self._overwrite(values)
+            elif way.other_past and asked.has_inputs_of(self._calls[-1]):
+                first = self._calls[0]
+                asked = dataclasses.replace(asked, given=first.given, given_parts=first.given_parts)
             one = Replay(asked, kernels, way if is_last else before, values, self._seen).run()
         if not way.spoil:
             self._values[name] = len(self._calls), values
         return one
+
+    def _overwrite(self, values: dict) -> None:
+        """Overwrites what earlier calls have returned, which is their caller's, but for memory that was there
+        before any step."""
+        kept = {worth.address(values[key[1]]) for key in values if isinstance(key, tuple)}
+        for asked in self._calls[:-1]:
+            for number in _numbers_of(asked.call["result"]):
+                if number in values and worth.address(values[number]) not in kept:
+                    _overwrite(values[number])
 
     def time(self, chip: str) -> dict:
         """Returns the estimated time of the launches of the last call."""
@@ -444,7 +512,10 @@ class Broker:
             self._calls.pop()
         if request["refill"] and self._calls:
             asked.before = self._calls[-1].call["inputs"]
+        asked.overwrites = request["repeats"]
         self._calls.append(asked)
+        if not request["looks"]:
+            return {"say": "noted"}, []
         kernels, replays = Kernels(call["kernels"]), {}
         self._kernels = kernels
         has_empty = any(_makes_empty(step) for one in self._calls for step in one.call["steps"])
@@ -477,14 +548,27 @@ class Broker:
             computing = frozenset(i for i, kind in enumerate(first.kinds) if kind in ("computed", "nothing"))
             is_mixed = "computed" in first.kinds and len(computing) < len(first.kinds)
         for number in (1, 2) if request["spoiled"] else ():
-            ways = {f"spoiled {number}": Way(spoil=number)}
+            # A launch that computes the same numbers again over the old ones changes nothing to spoil.
+            ways = {f"spoiled {number}": Way(spoil=number, other_past=request["repeats"])}
             if is_mixed:
-                ways[f"without {number}"] = Way(spoil=number, of=computing)
+                ways[f"without {number}"] = dataclasses.replace(ways[f"spoiled {number}"], of=computing)
             for name, way in ways.items():
                 try:
                     replays[name] = self._replay(name, way, kernels)
                 except Refused:
                     replays[name] = None
+        if request["repeats"]:
+            changed: dict = {}
+            replays["other past"], text["left"] = None, []
+            try:
+                way = Way(fill=0xFF, other_past=True, changed=changed)
+                replays["other past"] = self._replay("other past", way, kernels)
+                # One argument at a time: from the others a kernel may know that it has done its work before.
+                for number in range(min(_MOST_CHANGED, max(map(len, changed.values()), default=0))):
+                    one = {n: dict([*args.items()][number : number + 1]) for n, args in changed.items()}
+                    text["left"] += self._replay(f"left {number}", Way(fill=0xFF, changed=one), kernels).idle
+            except Refused:  # steps that fit the values of their inputs alone
+                pass
         for seed in request["perturb"]:
             replays[f"perturb {seed}"] = self._replay(f"perturb {seed}", Way(perturb=seed), kernels)
         for name, one in replays.items():

@@ -11,6 +11,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from triton_runner._base import scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import check_there, write_file
 from triton_runner._base.typed import as_json, of_json
@@ -107,7 +108,7 @@ def _unjudged(entry: Entry, why: str, options: Options) -> Row:
     )  # fmt: skip
 
 
-def _judge_left(left: list, paths: dict, scratch: str, jobs: int, options: Options, say) -> None:
+def _judge_left(left: list, paths: dict, place: str, jobs: int, options: Options, say) -> None:
     """Judges those that are left, some at a time, each in a process of its own."""
     running: dict[int, Entry] = {}
     done = len(paths) - len(left)
@@ -115,13 +116,14 @@ def _judge_left(left: list, paths: dict, scratch: str, jobs: int, options: Optio
         while left or running:
             while left and len(running) < jobs:
                 entry = left.pop(0)
+                trials = os.getpid()
                 if pid := os.fork():
                     running[pid] = entry
                     continue
                 status = 1
                 try:
-                    end_with_parent()
-                    tempfile.tempdir = scratch
+                    end_with_parent(trials)
+                    tempfile.tempdir = place
                     _one(entry, options, paths[entry])
                     status = 0
                 finally:
@@ -168,8 +170,8 @@ def judge_all(
         left = []
     if left:
         processes.load()
-    with processes.scratch() as scratch:  # goes with all that trials leave, however they end
-        _judge_left(left, paths, scratch, jobs, options, say)
+    with scratch.folder("judge") as place:  # goes with all that trials leave, however they end
+        _judge_left(left, paths, place, jobs, options, say)
     rows = [of_json(Row, json.loads(paths[entry].read_text())) for entry in listed]
     write_file(Path(out) / "rows.jsonl", "".join(json.dumps(as_json(row)) + "\n" for row in rows))
     write_file(Path(out) / "counts.json", json.dumps(counts(rows), indent=1))

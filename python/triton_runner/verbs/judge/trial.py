@@ -14,6 +14,7 @@ import os
 import secrets
 
 from triton_runner import _core
+from triton_runner._base import scratch
 from triton_runner._base.typed import of_json
 from triton_runner._kernel.cost.chips import chip_named
 from triton_runner._kernel.cost.timing import TIMINGS
@@ -91,10 +92,10 @@ class Trial:
                     self.faults += evidence.between(before, again, is_last=True)
                 if not self.faults and self._options.chip:
                     speed = self._speed()
+                if not self.faults and again is not None:
+                    self._repeat(again)
                 if not self.faults and self._options.generated:
                     generated = self._generated()
-                if not self.faults and again is not None and self._child.status is None:
-                    self._repeat(again)
                 self._doubt_the_reference(own)
             except _Stopped as stop:
                 self.faults.append(stop.fault)
@@ -131,7 +132,7 @@ class Trial:
 
     def _start(self, stack) -> None:
         options = self._options
-        folders = [stack.enter_context(processes.scratch()) for _ in range(2)]
+        folders = [stack.enter_context(scratch.folder("judge")) for _ in range(2)]
         self._folder = folders[0]
         wall = 3 * options.seconds + 60
         make = processes.Process
@@ -262,6 +263,7 @@ class Trial:
             seeds = [1, 2, 3]
             again, again_parts = self._replay(call, seed, checked=False, spoiled=False, perturb=seeds)
             call.add_spread(rule, again, again_parts, seeds)
+        call.rule = rule
         if call.is_tf32() and not is_generated:
             self.notes.append(
                 "its products round their operands to tf32, which is tl.dot's default and was allowed for: "
@@ -299,25 +301,42 @@ class Trial:
             self.faults = [Fault("not_judged", told, "choose another task")]
 
     def _repeat(self, call: evidence.Call) -> None:
-        """Calls the answer twice more with the inputs of a call: it has to do as much again."""
+        """Calls the answer twice more with the inputs of a call: it has to compute the result again."""
         if self._used + 3 * call.said["seconds"] > 0.8 * self._options.seconds:
             return  # it would be too_slow for what was asked beside the task
-        for _ in range(2):
-            given, seed = call.given["given"], self._seed_of(f"call {call.name}")
-            said, _ = self._asked(given, call.given_parts, seed, False)
-            steps = said.get("steps") if isinstance(said.get("steps"), list) else []
-            count = sum(isinstance(step, list) and step[:1] == ["launch"] for step in steps)
-        if "error" not in said and count < call.launches:
-            told = f"for the same inputs again it launches {count} kernels, and {call.launches} at first"
+        seed = self._seed_of(f"call {call.name}")
+        for is_last in (False, True):
+            said, own = self._asked(call.given["given"], call.given_parts, seed, False)
+            wanted = call.wanted, call.wanted_parts, call.given, call.given_parts
+            again = evidence.Call("repeated", said, own, *wanted, False)
+            if "error" in said or not again.is_well_formed():
+                told = said if "error" in said else {"error": "its process", "message": "sends no call"}
+                self.faults.append(self._raised(told, "repeated"))
+                return
+            again.replayed, again.replayed_parts = self._replay(
+                again, seed, checked=is_last, spoiled=is_last, looks=is_last, repeats=True
+            )
+        if (why := again.why_kept(call)) and not self._changes(call, seed):
+            told = f"for the same inputs again, {why}"
             self.faults.append(Fault("cached", told, "compute the result in each call", "repeated"))
 
-    def _replay(self, call, seed: int, checked: bool, spoiled: bool, perturb=()) -> tuple:
+    def _changes(self, call: evidence.Call, seed: int) -> bool:
+        """Whether the task's own result changes from call to call with the same inputs."""
+        for _ in range(2):
+            wanted, parts = self._of_reference({"say": "expected", "name": call.name, "seed": seed})
+        return wanted["say"] != "expected" or not compared.same(
+            compared.arrays(wanted["own"], parts), call.own
+        )
+
+    def _replay(
+        self, call, seed: int, checked: bool, spoiled: bool, perturb=(), looks=True, repeats=False
+    ) -> tuple:
         said = call.said
         request = {
             "say": "replay", "call": {name: said.get(name) for name in _OF_A_CALL},
             "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
             "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
-            "refill": call.is_refilled,
+            "refill": call.is_refilled, "looks": looks, "repeats": repeats,
         }  # fmt: skip
         parts = [*call.given_parts, *call.parts[said["seen_parts"] :]]
         try:

@@ -130,31 +130,34 @@ class Torch:
     def __init__(self):
         self._made: list = []
         self._moved: list = []
+        self._names: dict = {}  # of the operators of those, by the tensor's id()
         self._kernels: set = set()  # memory that holds what a launch has computed, by address
 
     def launched(self, tensor, kind: str) -> None:
         """A launch of that kind has written to a tensor."""
         if hasattr(tensor, "untyped_storage"):
-            address = _address(tensor)
-            self._made = [one for one in self._made if _address(one) != address]
+            at = address(tensor)
+            self._made = [one for one in self._made if address(one) != at]
             if kind == "computed":
-                self._kernels.add(address)
+                self._kernels.add(at)
 
-    def computed(self, given: list, made: list, is_move: bool) -> None:
-        """An operator."""
-        theirs = {_address(tensor) for tensor in given}
+    def computed(self, name: str, given: list, made: list, is_move: bool) -> None:
+        """An operator of that name."""
+        theirs = {address(tensor) for tensor in given}
         if theirs & self._kernels:
-            self._kernels.update(map(_address, made))
+            self._kernels.update(map(address, made))
         elif not is_move:
             self._made += made
+            self._names |= {id(one): name for one in made}
         else:
-            self._moved += [one for one in made if theirs and _address(one) not in theirs]
+            self._moved += [one for one in made if theirs and address(one) not in theirs]
 
-    def share(self, results: list) -> tuple[float, float, float]:
-        """Which part of the elements of results torch had: as they are, as they are or scaled, and somewhere
-        among others."""
+    def share(self, results: list) -> tuple[float, float, float, dict[str, float]]:
+        """Which part of the elements of results torch had: as they are, as they are or scaled, somewhere
+        among others, and in pieces of a result, by the operator that gave them."""
         count = sum(one.numel() for one in results)
         exact = near = among = 0
+        pieces: dict[str, int] = {}
         for result in results:
             made = [one for one in self._made if one.numel() >= result.numel() and not one.is_complex()]
             is_float = result.is_floating_point()
@@ -171,7 +174,14 @@ class Torch:
             exact += result.numel() * ("copied" in found)
             near += result.numel() * bool(found - {None})
             among += result.numel() * any(_is_among(array, one, name) for one in more)
-        return (exact / count, near / count, among / count) if count else (0.0, 0.0, 0.0)
+            for one in [one for one in self._made if is_float and one.numel() < result.numel()][-_MOST:]:
+                piece = elements(one)
+                if piece.dtype.kind == "f" and not _is_even(piece) and _is_part(piece, array, name):
+                    of = self._names[id(one)]
+                    pieces[of] = pieces.get(of, 0) + piece.size
+        if not count:
+            return 0.0, 0.0, 0.0, {}
+        return exact / count, near / count, among / count, {of: n / count for of, n in pieces.items()}
 
     def has_moved(self, results: list, inputs: list) -> bool:
         """Whether torch has put the elements of inputs into the order in memory that the results have."""
@@ -217,6 +227,11 @@ def _place(array) -> float:
     return (float(finite.mean()) - low) / (high - low) if high > low else 0.0
 
 
+def _is_even(array) -> bool:
+    """Whether most numbers of an array stand in it more than once, as zeros do."""
+    return numpy.unique(array).size < array.size // 2
+
+
 def _is_part(array, one, name: str) -> bool:
     """Whether an array is a slice of another one, as far as a comparison sees."""
     if array.size < 4 * _FEW:
@@ -242,14 +257,14 @@ def _is_among(array, one, name: str) -> bool:
     numbers, those = _numbers(array), _numbers(one)
     if not (numpy.isfinite(numbers).all() and numpy.isfinite(those).all()):
         return False
-    if numpy.unique(numbers).size < array.size // 2:
+    if _is_even(numbers):
         return False
     at = numpy.searchsorted(those, numbers).clip(1, those.size - 1)
     far = numpy.minimum(numpy.abs(those[at] - numbers), numpy.abs(those[at - 1] - numbers))
     return bool((far <= _ROUNDING[name] * float(numpy.abs(numbers).max())).all())
 
 
-def _address(tensor) -> int:
+def address(tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
