@@ -70,6 +70,11 @@ struct Function {
   int64_t static_shared = 0;
   std::array<uint32_t, 3> cluster{};  // that the code demands
   std::map<int, int> settings;        // cuFuncSetAttribute
+  struct {                            // what cuLaunchGrid launches it with
+    std::array<unsigned, 3> block{1, 1, 1};
+    unsigned shared_bytes = 0;
+    std::vector<std::byte> params;
+  } prepared;
   // Its code, lowered for a block and a cluster.
   std::map<std::array<uint32_t, 6>, std::unique_ptr<exec::Kernel>> kernels;
 };
@@ -190,6 +195,7 @@ struct Context {
   unsigned flags = 0;
   bool is_primary = false;
   unsigned version = 3020;
+  unsigned uses = 1;  // of cuCtxAttach and cuCtxDetach
   uint64_t id = 0;
   Error fault = kSuccess;  // of a kernel: what all calls answer from then on
   std::map<int, size_t> limits;
@@ -326,6 +332,8 @@ Error run_launch(Launch& launch);
 Error run_copy(const Copy3D& copy);
 Error run_fill(const FillParams& fill);
 Error check_copy(const Copy3D& copy);
+// copy.cpp: copies bytes; false: with `is_checked`, not all of them are memory of the process.
+bool copy_memory(Address to, Address from, size_t bytes, bool is_checked);
 Error check_fill(const FillParams& fill);
 // launch.cpp: a function's name as its language has it: __main__::smooth.
 std::string readable(const std::string& name);
