@@ -162,6 +162,19 @@ TEST(destroyed_handles_are_not_given_again) {
   CHECK_EQ(cuStreamDestroy_v2(second), 0);
 }
 
+TEST(a_handle_is_of_one_kind) {
+  Fixture f;
+  Handle stream = nullptr, event = nullptr, graph = nullptr;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuEventCreate(&event, 0), 0);
+  CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+  for (const Handle one : {stream, event, f.module}) {
+    CHECK_EQ(cuGraphDestroy(one), 400);
+    if (one != event) CHECK_EQ(cuEventQuery(one), 400);
+    if (one != stream) CHECK_EQ(cuStreamQuery(one), 400);
+  }
+}
+
 TEST(functions_of_a_context_that_ended_are_no_handles) {
   Fixture f;
   const Handle kernel = state().functions.find(f.scale)->kernel;
@@ -256,6 +269,44 @@ TEST(a_captured_graph_runs_when_it_is_launched) {
   CHECK(f.read(x, 3) == std::vector<float>({16, 32, 12}));
   CHECK_EQ(cuGraphExecDestroy(exec), 0);
   CHECK_EQ(cuGraphLaunch(exec, stream), 400);
+}
+
+TEST(a_program_adds_to_the_graph_that_a_stream_captures) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  Handle stream = nullptr, graph = nullptr, node = nullptr, exec = nullptr;
+  const Handle* last = nullptr;
+  const void* edges = nullptr;
+  int status = 0;
+  uint64_t id = 0;
+  size_t count = 0;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies(stream, &node, 1, 1), 401);
+  CHECK_EQ(cuStreamBeginCapture_v2(stream, 0), 0);
+  CHECK_EQ(f.launch(x, 3, stream), 0);
+  CHECK_EQ(cuStreamGetCaptureInfo_v3(stream, &status, &id, &graph, &last, &edges, &count), 0);
+  CHECK_EQ(count, 1u);
+  const std::array<char, 8> none{};
+  CHECK(edges && std::memcmp(edges, none.data(), 8) == 0);  // whoever reads the nodes reads their edges' data
+  const Handle first = last[0];
+  const FillParams fill{x, 0, 0, 4, 1, 1};
+  CHECK_EQ(cuGraphAddMemsetNode(&node, graph, last, count, &fill, nullptr), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies_v2(stream, &node, nullptr, 1, 1), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies(stream, &stream, 1, 0), 1);
+  CHECK_EQ(f.launch(x, 3, stream), 0);
+  CHECK_EQ(cuStreamEndCapture(stream, &graph), 0);
+  Handle after[4] = {};
+  count = 4;
+  CHECK_EQ(cuGraphNodeGetDependentNodes(first, after, &count), 0);
+  CHECK_EQ(count, 1u);
+  CHECK_EQ(after[0], node);
+  uint64_t data[4] = {1, 1, 1, 1};
+  CHECK_EQ(cuGraphNodeGetDependencies_v2(node, after, data, &count), 0);
+  CHECK_EQ(after[0], first);
+  CHECK_EQ(data[0], 0u);
+  CHECK_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK(f.read(x, 3) == (std::vector<float>{0, 8, 12}));
 }
 
 TEST(a_graph_allocates_and_frees_each_time_it_runs) {
@@ -578,7 +629,7 @@ class Arguments {
   std::mt19937_64 random_;
   std::vector<Handle> words_;
   std::vector<char> buffers_[6];
-  char apart_[256] = {};
+  char apart_[4096] = {};
   void* unmapped_;
 };
 

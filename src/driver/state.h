@@ -227,12 +227,18 @@ struct Link {
   void** values = nullptr;
 };
 
+// A number that no handle has had, of whatever kind: a stream is not taken for an event.
+inline uintptr_t next_handle() {
+  static uintptr_t last = uintptr_t{0xcda} << 32;
+  return last += 16;
+}
+
 // Objects of one kind by their handles.
 template <class T>
 class Handles {
  public:
   Handle add(std::shared_ptr<T> object) {
-    const Handle handle = reinterpret_cast<Handle>(next());
+    const Handle handle = reinterpret_cast<Handle>(next_handle());
     all_[handle] = std::move(object);
     return handle;
   }
@@ -262,10 +268,6 @@ class Handles {
   auto end() const { return all_.end(); }
 
  private:
-  static uintptr_t next() {
-    static uintptr_t last = uintptr_t{0xcda} << 32;  // of all kinds
-    return last += 16;
-  }
   std::unordered_map<Handle, std::shared_ptr<T>> all_;
 };
 
