@@ -84,7 +84,8 @@ gluon: $(VENV)/.check develop
 	  $(if $(JOBS),--jobs $(JOBS)) $(ARGS)
 
 foreign: $(VENV)/.check develop
-	@$(RUN) tests/foreign/run.py $(if $(ONLY),--only $(ONLY)) $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+	@$(RUN) tests/foreign/$(if $(SUITE),checkout.py $(SUITE) "$(CHECKOUT)",run.py $(if $(ONLY),--only $(ONLY))) \
+	  $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 tutorials: $(VENV)/.check develop
 	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \

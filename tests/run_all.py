@@ -6,7 +6,8 @@ other parts need is compiled beside the Python tests, which leave a quarter of t
 
 Without parts: those that every change runs. The rest takes turns (TURNS), by the number of commits, so that
 each part runs every few submissions: `share`, the Python tests that cost most and cover least, with
-`releases`; `machine`, those of machine code and of AMD's launches, with `tsan`; and `asan` with `fuzz`
+`releases`; `machine`, those of machine code and of AMD's launches, with `tsan` and with
+`foreign`, some of numba-cuda's own tests; and `asan` with `fuzz`
 (conftest.py names the tests). Three run when they are asked for: `long`, Python
 tests marked so, which take a minute or are one more of their kind, `ubsan`, the unit tests and cases under
 all that UBSan checks, of which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads
@@ -169,6 +170,12 @@ def tsan_python() -> list[list[str]]:
     ]
 
 
+def foreign() -> list[list[str]]:
+    """Some of numba-cuda's own tests: the packages come from the index, as those of `releases` do."""
+    files = ("doc_examples/test_v", "cudapy/test_minmax", "cudadrv/test_events", "cudadrv/test_linker")
+    return [[sys.executable, "tests/foreign/run.py", "--only", *files]]
+
+
 PARTS = [
     Part("build", 700, build),
     Part("unit", 60, lambda: unit_tests(RELEASE), ("build",)),
@@ -184,6 +191,7 @@ PARTS = [
     Part(
         "releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "--few"]], ("build",), False
     ),
+    Part("foreign", 150, foreign, ("build",), by_default=False),
     # These take least to compile and run together, the SIMD kernels once: fuzz/run.py builds in that folder.
     Part("asan", 600, lambda: checked(ASAN, "quick", "-O0"), by_default=False),
     Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
@@ -193,7 +201,7 @@ PARTS = [
 ]
 
 # The parts that run beside those of every change, in turn.
-TURNS = [("asan", "fuzz"), ("share", "releases"), ("machine", "tsan")]
+TURNS = [("asan", "fuzz"), ("share", "releases"), ("machine", "tsan", "foreign")]
 
 
 def turn_of_today() -> int:

@@ -118,6 +118,20 @@ Error cuCtxDestroy_v2(Handle handle) {
   return kSuccess;
 }
 
+Error cuCtxAttach(Handle* out, unsigned flags) {
+  if (!out || flags) return kInvalidValue;
+  Context& context = *current_context();
+  if (context.is_primary) return kInvalidContext;
+  ++context.uses;
+  *out = context.handle;
+  return kSuccess;
+}
+Error cuCtxDetach(Handle handle) {
+  Context* context = state().contexts.find(handle);
+  if (!context || context->is_primary || context != current_context()) return kInvalidContext;
+  return --context->uses ? kSuccess : cuCtxDestroy_v2(handle);
+}
+
 Error cuCtxPushCurrent_v2(Handle handle) {
   if (!state().contexts.find(handle)) return kInvalidContext;
   context_stack().push_back(handle);

@@ -39,20 +39,6 @@ size_t extent(const Copy3D& c, const Side& side) {
   return (c.depth - 1) * side.plane + (c.height - 1) * side.pitch + c.width;
 }
 
-// Copies bytes of which one side may be memory that is not there.
-bool copy_row(Address to, Address from, size_t bytes, bool is_checked) {
-  if (!is_checked)
-    return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), true;
-  const iovec target{reinterpret_cast<void*>(to), bytes}, source{reinterpret_cast<void*>(from), bytes};
-  // Not by the C library, whose call a sanitizer looks into before the kernel does.
-  const ssize_t done = syscall(SYS_process_vm_readv, getpid(), &target, 1UL, &source, 1UL, 0UL);
-  if (done < 0 && errno != EFAULT) return copy_row(to, from, bytes, false);  // not allowed here
-  if (done >= 0 && static_cast<size_t>(done) < bytes && done > 0)
-    return copy_row(to + static_cast<size_t>(done), from + static_cast<size_t>(done),
-                    bytes - static_cast<size_t>(done), true);
-  return done > 0;
-}
-
 Copy3D line(unsigned to_type, Address to, unsigned from_type, Address from, size_t bytes) {
   Copy3D c{};
   c.to_type = to_type, c.from_type = from_type;
@@ -101,6 +87,19 @@ Error awaited_copy(const Box* copy, Error (*begin)(const Box*, Handle)) {
 
 }  // namespace
 
+bool copy_memory(Address to, Address from, size_t bytes, bool is_checked) {
+  if (!is_checked)
+    return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes), true;
+  const iovec target{reinterpret_cast<void*>(to), bytes}, source{reinterpret_cast<void*>(from), bytes};
+  // Not by the C library, whose call a sanitizer looks into before the kernel does.
+  const ssize_t done = syscall(SYS_process_vm_readv, getpid(), &target, 1UL, &source, 1UL, 0UL);
+  if (done < 0 && errno != EFAULT) return copy_memory(to, from, bytes, false);  // not allowed here
+  if (done >= 0 && static_cast<size_t>(done) < bytes && done > 0)
+    return copy_memory(to + static_cast<size_t>(done), from + static_cast<size_t>(done),
+                       bytes - static_cast<size_t>(done), true);
+  return done > 0;
+}
+
 Error check_copy(const Copy3D& c) {
   if (c.from_type == kArrayMemory || c.to_type == kArrayMemory) return kNotSupported;
   if (c.width == 0 || c.height == 0 || c.depth == 0) return kSuccess;
@@ -135,7 +134,7 @@ Error run_copy(const Copy3D& c) {
     for (size_t y = 0; y < c.height; ++y) {
       const Address source = from.address + z * from.plane + y * from.pitch;
       const Address target = to.address + z * to.plane + y * to.pitch;
-      if (!copy_row(target, source, c.width, is_checked)) return kInvalidValue;
+      if (!copy_memory(target, source, c.width, is_checked)) return kInvalidValue;
       blocks.copied(target, source, c.width);
       if (Races* races = state().races.get()) {
         using machine::Act;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -122,6 +123,9 @@ TEST(wrong_handles_sizes_and_pointers) {
   CHECK_EQ(cuLaunchKernel(wrong, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), 400);
   CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), 1);
   CHECK_EQ(cuLaunchKernel(f.scale, 0, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), 1);
+  params[1] = reinterpret_cast<void*>(16);  // a value that is not there
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), 1);
+  CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, nullptr, reinterpret_cast<void**>(16), nullptr), 1);
   int n = 3;
   params[1] = &n;
   CHECK_EQ(cuLaunchKernel(f.scale, 1, 1, 1, 1025, 1, 1, 0, nullptr, params, nullptr), 1);
@@ -158,6 +162,19 @@ TEST(destroyed_handles_are_not_given_again) {
   CHECK_EQ(cuStreamDestroy_v2(second), 0);
 }
 
+TEST(a_handle_is_of_one_kind) {
+  Fixture f;
+  Handle stream = nullptr, event = nullptr, graph = nullptr;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuEventCreate(&event, 0), 0);
+  CHECK_EQ(cuGraphCreate(&graph, 0), 0);
+  for (const Handle one : {stream, event, f.module}) {
+    CHECK_EQ(cuGraphDestroy(one), 400);
+    if (one != event) CHECK_EQ(cuEventQuery(one), 400);
+    if (one != stream) CHECK_EQ(cuStreamQuery(one), 400);
+  }
+}
+
 TEST(functions_of_a_context_that_ended_are_no_handles) {
   Fixture f;
   const Handle kernel = state().functions.find(f.scale)->kernel;
@@ -166,6 +183,52 @@ TEST(functions_of_a_context_that_ended_are_no_handles) {
   CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
   CHECK_EQ(cuFuncGetParamInfo(kernel, 0, &offset, &bytes), 400);
   CHECK_EQ(f.launch(0, 1), 400);
+}
+
+TEST(a_function_keeps_what_the_first_interface_launches_it_with) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  CHECK_EQ(cuFuncSetBlockShape(f.scale, 4, 1, 1), 0);
+  CHECK_EQ(cuFuncSetBlockShape(f.scale, 0, 1, 1), 1);
+  CHECK_EQ(cuFuncSetSharedSize(f.scale, 16), 0);
+  CHECK_EQ(cuLaunchGrid(f.scale, 1, 1), 1);  // without parameters
+  CHECK_EQ(cuParamSetv(f.scale, 0, const_cast<Address*>(&x), 8), 0);
+  CHECK_EQ(cuParamSetv(f.scale, 0, reinterpret_cast<void*>(16), 8), 1);  // memory that is not there
+  CHECK_EQ(cuParamSeti(f.scale, 8, 3), 0);
+  CHECK_EQ(cuParamSeti(f.scale, -4, 3), 1);
+  CHECK_EQ(cuParamSetSize(f.scale, 1u << 20), 1);
+  CHECK_EQ(cuParamSetSize(f.scale, 12), 0);
+  CHECK_EQ(cuLaunch(f.scale), 0);
+  CHECK_EQ(cuLaunchGridAsync(f.scale, 2, 1, reinterpret_cast<Handle>(0x1234)), 400);
+  CHECK(f.read(x, 3) == (std::vector<float>{2, 4, 6}));
+  CHECK_EQ(cuParamSetSize(f.scale, 8), 0);  // the second one is missing again
+  CHECK_EQ(cuLaunchGrid(f.scale, 1, 1), 1);
+  CHECK_EQ(cuLaunch(reinterpret_cast<Handle>(0x1234)), 400);
+}
+
+TEST(a_context_ends_with_its_last_detachment) {
+  Fixture f;
+  Handle context = nullptr, again = nullptr;
+  CHECK_EQ(cuCtxAttach(&again, 0), 201);  // the primary one is retained and released
+  CHECK_EQ(cuCtxCreate_v2(&context, 0, 0), 0);
+  CHECK_EQ(cuCtxAttach(&again, 0), 0);
+  CHECK_EQ(again, context);
+  CHECK_EQ(cuCtxDetach(context), 0);
+  CHECK_EQ(cuCtxDetach(context), 0);
+  CHECK_EQ(cuCtxDetach(context), 201);
+}
+
+TEST(a_tensor_map_lies_anywhere_in_the_hosts_memory) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3, 4, 5, 6, 7, 8});
+  alignas(64) std::array<std::byte, 256> memory{};
+  const uint64_t shape[] = {8};
+  const uint32_t box[] = {4}, steps[] = {1};
+  const auto at = reinterpret_cast<void*>(x);
+  constexpr int kF32 = 7;
+  CHECK_EQ(cuTensorMapEncodeTiled(&memory[8], kF32, 1, at, shape, nullptr, box, steps, 0, 0, 0, 0), 0);
+  CHECK_EQ(cuTensorMapReplaceAddress(&memory[8], at), 0);
+  CHECK_EQ(cuTensorMapReplaceAddress(&memory[8], reinterpret_cast<void*>(x + 4)), 1);
 }
 
 TEST(boxes_are_copied_by_rows) {
@@ -206,6 +269,44 @@ TEST(a_captured_graph_runs_when_it_is_launched) {
   CHECK(f.read(x, 3) == std::vector<float>({16, 32, 12}));
   CHECK_EQ(cuGraphExecDestroy(exec), 0);
   CHECK_EQ(cuGraphLaunch(exec, stream), 400);
+}
+
+TEST(a_program_adds_to_the_graph_that_a_stream_captures) {
+  Fixture f;
+  const Address x = f.floats({1, 2, 3});
+  Handle stream = nullptr, graph = nullptr, node = nullptr, exec = nullptr;
+  const Handle* last = nullptr;
+  const void* edges = nullptr;
+  int status = 0;
+  uint64_t id = 0;
+  size_t count = 0;
+  CHECK_EQ(cuStreamCreate(&stream, 0), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies(stream, &node, 1, 1), 401);
+  CHECK_EQ(cuStreamBeginCapture_v2(stream, 0), 0);
+  CHECK_EQ(f.launch(x, 3, stream), 0);
+  CHECK_EQ(cuStreamGetCaptureInfo_v3(stream, &status, &id, &graph, &last, &edges, &count), 0);
+  CHECK_EQ(count, 1u);
+  const std::array<char, 8> none{};
+  CHECK(edges && std::memcmp(edges, none.data(), 8) == 0);  // whoever reads the nodes reads their edges' data
+  const Handle first = last[0];
+  const FillParams fill{x, 0, 0, 4, 1, 1};
+  CHECK_EQ(cuGraphAddMemsetNode(&node, graph, last, count, &fill, nullptr), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies_v2(stream, &node, nullptr, 1, 1), 0);
+  CHECK_EQ(cuStreamUpdateCaptureDependencies(stream, &stream, 1, 0), 1);
+  CHECK_EQ(f.launch(x, 3, stream), 0);
+  CHECK_EQ(cuStreamEndCapture(stream, &graph), 0);
+  Handle after[4] = {};
+  count = 4;
+  CHECK_EQ(cuGraphNodeGetDependentNodes(first, after, &count), 0);
+  CHECK_EQ(count, 1u);
+  CHECK_EQ(after[0], node);
+  uint64_t data[4] = {1, 1, 1, 1};
+  CHECK_EQ(cuGraphNodeGetDependencies_v2(node, after, data, &count), 0);
+  CHECK_EQ(after[0], first);
+  CHECK_EQ(data[0], 0u);
+  CHECK_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+  CHECK_EQ(cuGraphLaunch(exec, stream), 0);
+  CHECK(f.read(x, 3) == (std::vector<float>{0, 8, 12}));
 }
 
 TEST(a_graph_allocates_and_frees_each_time_it_runs) {
@@ -274,23 +375,33 @@ TEST(a_circle_of_nodes_is_refused) {
 
 TEST(modules_are_linked_of_texts) {
   Fixture f;
-  // The variable and the function are one in both.
+  // The variables and the function are one in both.
   const std::string head =
       ".version 8.0\n.target sm_80\n.address_size 64\n.common .global .align 8 .u64 environment;\n"
+      ".weak .global .align 4 .u32 table[2] =\n {1, 2};\n.weak .const .align 1 .u8 value;\n"
       ".weak .func (.param .b32 r) same(.param .b32 v)\n{\n { ret; }\n}\n";
+  // A variable and a function of each text's own.
+  const auto own = [](int value) {
+    return ".global .align 4 .u32 $own = " + std::to_string(value) +
+           ";\n.func (.param .b32 r) get()\n{\n .reg .b32 %r<2>;\n ld.global.u32 %r1,[$own];\n"
+           " st.param.b32 [r],%r1; ret;\n}\n";
+  };
+  const std::string add_own = "{ .param .b32 c; call.uni (c), get, (); ld.param.b32 %r1,[c]; }\n";
   std::string user =
-      head +
+      head + own(5) +
       ".extern .func (.param .b32 r) twice(.param .b32 v);\n"
       ".extern .func (.param .b32 r) void_in_c(.param .b32 v);\n.visible .entry k(.param .u64 out)\n{\n"
       ".reg .b32 %r<3>; .reg .b64 %rd<2>;\n ld.param.u64 %rd1,[out]; mov.u32 %r1, 21;\n"
       "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 "
       "%r2,[b]; }\n"
-      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), void_in_c, (a); }\n"
-      " st.global.u32 [%rd1],%r2; ret;\n}\n";
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), void_in_c, (a); }\n" +
+      add_own + " add.u32 %r2,%r2,%r1; st.global.u32 [%rd1],%r2; ret;\n}\n";
   std::string helper =
-      head +
+      head + own(700) +
       ".visible .func (.param .b32 r) twice(.param .b32 v)\n{\n .reg .b32 %r<3>; ld.param.b32 %r1,[v];\n"
-      " add.u32 %r2,%r1,%r1; st.param.b32 [r],%r2; ret;\n}\n"
+      " add.u32 %r2,%r1,%r1;\n" +
+      add_own +
+      " add.u32 %r2,%r2,%r1; st.param.b32 [r],%r2; ret;\n}\n"
       ".visible .func void_in_c(.param .b32 v)\n{\n ret;\n}\n";
   Handle link = nullptr, module = nullptr, k = nullptr;
   CHECK_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);
@@ -307,7 +418,7 @@ TEST(modules_are_linked_of_texts) {
   CHECK_EQ(cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr), 0);
   uint32_t result = 0;
   CHECK_EQ(cuMemcpyDtoH_v2(&result, out, 4), 0);
-  CHECK_EQ(result, 42u);
+  CHECK_EQ(result, 42u + 700u + 5u);
 }
 
 // The grid's barrier, which cooperative kernels call from libcudadevrt.a: each block reads what the next one wrote.
@@ -414,12 +525,16 @@ class Arguments {
   uint64_t below(uint64_t n) { return random_() % n; }
   char* buffer() { return buffers_[below(std::size(buffers_))].data(); }
 
-  // Keeps what pointers to results hold now: it may be a handle or an address.
+  // Keeps what pointers to results hold now: it may be a handle or an address, and no pointer of an argument into a
+  // buffer, past whose end a copy would write.
   void learn() {
     for (auto& buffer : buffers_) {
       Handle value;
       std::memcpy(&value, buffer.data(), sizeof value);
-      if (value) words_.push_back(value);
+      const auto is_within = [&](const auto& one) {
+        return value >= one.data() && value < one.data() + one.size();
+      };
+      if (value && std::ranges::none_of(buffers_, is_within)) words_.push_back(value);
       std::fill(buffer.begin(), buffer.end(), '\0');
     }
     if (words_.size() > 64) words_.erase(words_.begin(), words_.begin() + 16);
@@ -454,7 +569,11 @@ class Arguments {
       return Location{static_cast<int>(below(4)), static_cast<int>(below(2))};
     } else if constexpr (std::is_pointer_v<T>) {
       if (below(10) == 0) return nullptr;
-      char* at = buffer();
+      // No other argument overwrites how many places an array has, and no later call writes to the driver's own memory.
+      using To = std::remove_const_t<std::remove_pointer_t<T>>;
+      constexpr bool is_apart =
+          std::is_same_v<To, size_t> || (std::is_pointer_v<To> && std::is_const_v<std::remove_pointer_t<To>>);
+      char* at = is_apart ? apart_ : buffer();
       fill(static_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(nullptr), at);
       return reinterpret_cast<T>(at);
     } else {
@@ -510,6 +629,7 @@ class Arguments {
   std::mt19937_64 random_;
   std::vector<Handle> words_;
   std::vector<char> buffers_[6];
+  char apart_[4096] = {};
   void* unmapped_;
 };
 
@@ -562,12 +682,20 @@ bool takes_memory(std::string_view name) {
 
 }  // namespace
 
+// FUZZ_SEEDS=1000 begins at another seed, and FUZZ_COUNT=5000 tries more of them; FUZZ_SAYS=1 prints the calls.
+uint64_t setting(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
 TEST(random_calls_are_answered) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  const uint64_t first = setting("FUZZ_SEEDS", 1), count = setting("FUZZ_COUNT", 40);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
     std::fflush(nullptr);
     const pid_t child = fork();  // forgets what other tests left; the child has a driver of its own
     if (child == 0) {
       new (&state()) State;
+      if (seed % 4 == 0) state().races = std::make_unique<Races>();
       if (!std::getenv("FUZZ_SAYS")) freopen("/dev/null", "w", stderr);
       Fixture f;
       Arguments arguments(seed);

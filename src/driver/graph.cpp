@@ -182,6 +182,27 @@ Error cuGraphNodeGetDependencies(Handle handle, Handle* out, size_t* count) {
   for (const Node* before : node->after) all.push_back(before->handle);
   return put_nodes(all, out, count);
 }
+Error cuGraphNodeGetDependentNodes(Handle handle, Handle* out, size_t* count) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  std::vector<Handle> all;
+  for (const auto& other : node->graph->nodes)
+    if (std::ranges::find(other->after, node) != other->after.end()) all.push_back(other->handle);
+  return put_nodes(all, out, count);
+}
+// The second versions give the data of edges, too: zeros, which is a plain edge.
+Error cuGraphNodeGetDependencies_v2(Handle handle, Handle* out, uint64_t* edges, size_t* count) {
+  if (out && edges && count) std::fill_n(edges, *count, 0);
+  return cuGraphNodeGetDependencies(handle, out, count);
+}
+Error cuGraphNodeGetDependentNodes_v2(Handle handle, Handle* out, uint64_t* edges, size_t* count) {
+  if (out && edges && count) std::fill_n(edges, *count, 0);
+  return cuGraphNodeGetDependentNodes(handle, out, count);
+}
+Error cuGraphGetEdges_v2(Handle graph, Handle* from, Handle* to, uint64_t* edges, size_t* count) {
+  if (from && edges && count) std::fill_n(edges, *count, 0);
+  return cuGraphGetEdges(graph, from, to, count);
+}
 Error cuGraphDestroyNode(Handle handle) {
   Node* node = node_of(handle);
   if (!node) return kInvalidHandle;

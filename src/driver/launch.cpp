@@ -193,10 +193,16 @@ Error read_values(const Function& f, void** params, void** extra, Launch* out) {
   } else if (!params && !f.params.empty()) {
     return kInvalidValue;
   }
-  for (size_t i = 0; i < f.params.size(); ++i) {
-    const std::byte* at = buffer ? buffer + f.params[i].offset : static_cast<const std::byte*>(params[i]);
-    if (!at) return kInvalidValue;
-    out->values.emplace_back(at, at + f.params[i].bytes);
+  // Pointers to values may be wrong, as those of a program in another language easily are.
+  const auto read = [](void* to, const void* from, size_t n) {
+    return n == 0 || copy_memory(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), n, true);
+  };
+  std::vector<const std::byte*> at(f.params.size());
+  for (size_t i = 0; buffer && i < at.size(); ++i) at[i] = buffer + f.params[i].offset;
+  if (!buffer && !read(at.data(), params, at.size() * sizeof(void*))) return kInvalidValue;
+  for (size_t i = 0; i < at.size(); ++i) {
+    std::vector<std::byte>& value = out->values.emplace_back(f.params[i].bytes);
+    if (!read(value.data(), at[i], value.size())) return kInvalidValue;
   }
   return kSuccess;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include <triton_runner/base/text.h>
 
@@ -158,33 +159,86 @@ std::string with_one_head(const std::string& text) {
   return out + text.substr(done);
 }
 
-// The text without the .common variables, a line each, and the .weak functions that texts before it have: all of a name are one.
+// The name that a declaration of a variable gives, and how many characters the declaration takes.
+std::pair<std::string, size_t> variable(std::string_view text) {
+  const size_t bytes = std::min(text.find(';'), text.size() - 1) + 1;
+  const size_t last = text.find_last_not_of(" \t\n", std::min(text.find_first_of(";[="), bytes) - 1);
+  if (last == text.npos) return {"", bytes};
+  const size_t begin = text.find_last_of(" \t", last) + 1;
+  return {std::string(text.substr(begin, last + 1 - begin)), bytes};
+}
+
+// The text without the .common and .weak variables and the .weak functions that texts before it have: all of a name are one.
 std::string without_known(std::string_view text, std::set<std::string>* known) {
   std::string out;
   while (!text.empty()) {
+    std::string name;
+    size_t bytes = 0;
     if (text.starts_with(".weak .func")) {
-      const auto [name, bytes] = definition(text);
-      if (bytes && !known->insert(name).second) {
-        text.remove_prefix(bytes);
-        continue;
-      }
+      std::tie(name, bytes) = definition(text);
+    } else if (text.starts_with(".common ") || text.starts_with(".weak .global ") ||
+               text.starts_with(".weak .const ")) {
+      std::tie(name, bytes) = variable(text);
     }
-    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-    text.remove_prefix(line.size());
-    const size_t end = line.find_first_of(";[=");
-    const size_t begin = line.find_last_of(" \t", end);
-    const bool is_common = line.starts_with(".common ") && end != line.npos && begin != line.npos;
-    if (!is_common || known->emplace(line.substr(begin + 1, end - begin - 1)).second) out += line;
+    const bool is_known = bytes && !known->insert(name).second;
+    if (!bytes) bytes = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!is_known) out += text.substr(0, bytes);
+    text.remove_prefix(bytes);
   }
   return out;
 }
 
-// All of the inputs as one text.
+// The names that a text declares outside of functions, and whether each is the text's own.
+std::map<std::string, bool> declared(std::string_view text) {
+  std::map<std::string, bool> out;
+  int depth = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    const bool is_own = line.starts_with(".global ") || line.starts_with(".const ") ||
+                        line.starts_with(".shared ") || line.starts_with(".func ");
+    const bool is_shared = line.starts_with(".visible ") || line.starts_with(".weak ") ||
+                           line.starts_with(".common ") || line.starts_with(".extern ");
+    if (depth == 0 && (is_own || is_shared)) {
+      const bool is_function = line.find(".func") != line.npos || line.find(".entry") != line.npos;
+      const auto function = line.find(".func") != line.npos ? head(text) : std::nullopt;
+      const std::string name = is_function ? function ? function->name : "" : variable(text).first;
+      if (!name.empty()) out.emplace(name, is_own);
+    }
+    depth += static_cast<int>(std::ranges::count(line, '{') - std::ranges::count(line, '}'));
+    text.remove_prefix(line.size());
+  }
+  return out;
+}
+
+// The text with another name for each that `names` has.
+std::string renamed(std::string_view text, const std::set<std::string>& names, const std::string& suffix) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$%";
+  std::string out;
+  while (!text.empty()) {
+    const size_t begin = std::min(text.find_first_of(kLetters), text.size());
+    const size_t end = std::min(text.find_first_not_of(kLetters, begin), text.size());
+    out += text.substr(0, end);
+    if (names.contains(std::string(text.substr(begin, end - begin)))) out += suffix;
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
+// All of the inputs as one text. What is a text's own (C++ makes `$str` of a string) gets a name of its own.
 std::string joined(const std::vector<std::pair<std::string, std::string>>& inputs) {
   std::string out;
   std::set<std::string> known;
-  for (const auto& [name, text] : inputs)
+  std::vector<std::map<std::string, bool>> names;
+  for (const auto& [name, text] : inputs) names.push_back(declared(text));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::set<std::string> clashing;
+    for (const auto& [name, is_own] : names[i])
+      for (size_t j = 0; is_own && j < inputs.size(); ++j)
+        if (const auto it = names[j].find(name); it != names[j].end() && (j < i || (j > i && !it->second)))
+          clashing.insert(name);
+    const std::string text = renamed(inputs[i].second, clashing, "$" + std::to_string(i));
     out += without_known(out.empty() ? text : "\n" + std::string(without_head(text)), &known);
+  }
   return with_one_head(out);
 }
 

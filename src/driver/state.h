@@ -70,6 +70,11 @@ struct Function {
   int64_t static_shared = 0;
   std::array<uint32_t, 3> cluster{};  // that the code demands
   std::map<int, int> settings;        // cuFuncSetAttribute
+  struct {                            // what cuLaunchGrid launches it with
+    std::array<unsigned, 3> block{1, 1, 1};
+    unsigned shared_bytes = 0;
+    std::vector<std::byte> params;
+  } prepared;
   // Its code, lowered for a block and a cluster.
   std::map<std::array<uint32_t, 6>, std::unique_ptr<exec::Kernel>> kernels;
 };
@@ -190,6 +195,7 @@ struct Context {
   unsigned flags = 0;
   bool is_primary = false;
   unsigned version = 3020;
+  unsigned uses = 1;  // of cuCtxAttach and cuCtxDetach
   uint64_t id = 0;
   Error fault = kSuccess;  // of a kernel: what all calls answer from then on
   std::map<int, size_t> limits;
@@ -221,12 +227,18 @@ struct Link {
   void** values = nullptr;
 };
 
+// A number that no handle has had, of whatever kind: a stream is not taken for an event.
+inline uintptr_t next_handle() {
+  static uintptr_t last = uintptr_t{0xcda} << 32;
+  return last += 16;
+}
+
 // Objects of one kind by their handles.
 template <class T>
 class Handles {
  public:
   Handle add(std::shared_ptr<T> object) {
-    const Handle handle = reinterpret_cast<Handle>(next());
+    const Handle handle = reinterpret_cast<Handle>(next_handle());
     all_[handle] = std::move(object);
     return handle;
   }
@@ -256,10 +268,6 @@ class Handles {
   auto end() const { return all_.end(); }
 
  private:
-  static uintptr_t next() {
-    static uintptr_t last = uintptr_t{0xcda} << 32;  // of all kinds
-    return last += 16;
-  }
   std::unordered_map<Handle, std::shared_ptr<T>> all_;
 };
 
@@ -326,6 +334,8 @@ Error run_launch(Launch& launch);
 Error run_copy(const Copy3D& copy);
 Error run_fill(const FillParams& fill);
 Error check_copy(const Copy3D& copy);
+// copy.cpp: copies bytes; false: with `is_checked`, not all of them are memory of the process.
+bool copy_memory(Address to, Address from, size_t bytes, bool is_checked);
 Error check_fill(const FillParams& fill);
 // launch.cpp: a function's name as its language has it: __main__::smooth.
 std::string readable(const std::string& name);

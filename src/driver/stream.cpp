@@ -340,6 +340,7 @@ Error cuStreamIsCapturing(Handle handle, int* out) {
 Error cuStreamGetCaptureInfo_v3(Handle handle, int* status, uint64_t* id, Handle* graph, const Handle** nodes,
                                 const void** edges, size_t* count) {
   static thread_local std::vector<Handle> last;
+  static thread_local std::vector<uint64_t> plain;  // an edge's data: none of ours has any
   if (const Error error = cuStreamIsCapturing(handle, status)) return error;
   const Stream& stream = *stream_of(handle);
   if (edges) *edges = nullptr;
@@ -348,9 +349,30 @@ Error cuStreamGetCaptureInfo_v3(Handle handle, int* status, uint64_t* id, Handle
   for (const Node* node : stream.last) last.push_back(node->handle);
   if (id) *id = stream.capture->id;
   if (graph) *graph = stream.capture->graph->handle;
+  plain.assign(last.size(), 0);
   if (nodes) *nodes = last.data();
+  if (edges) *edges = plain.data();
   if (count) *count = last.size();
   return kSuccess;
+}
+// Sets what the next node of the capture waits for: these nodes besides those before (0), or these alone (1).
+Error cuStreamUpdateCaptureDependencies_v2(Handle handle, Handle* nodes, const void*, size_t count,
+                                           unsigned flags) {
+  Stream* stream = stream_of(handle);
+  if (!stream) return kInvalidHandle;
+  if (!stream->capture) return kIllegalState;
+  if (flags > 1 || count > 1u << 20 || (count && !nodes)) return kInvalidValue;
+  std::vector<Node*> last = flags == 1 ? std::vector<Node*>() : stream->last;
+  for (size_t i = 0; i < count; ++i) {
+    Node* node = state().nodes.find(nodes[i]);
+    if (!node || node->graph != stream->capture->graph.get()) return kInvalidValue;
+    if (std::ranges::find(last, node) == last.end()) last.push_back(node);
+  }
+  stream->last = std::move(last);
+  return kSuccess;
+}
+Error cuStreamUpdateCaptureDependencies(Handle handle, Handle* nodes, size_t count, unsigned flags) {
+  return cuStreamUpdateCaptureDependencies_v2(handle, nodes, nullptr, count, flags);
 }
 Error cuStreamGetCaptureInfo_v2(Handle handle, int* status, uint64_t* id, Handle* graph, const Handle** nodes,
                                 size_t* count) {

@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
+import psutil
 import pytest
 from triton_runner import open_case
 
@@ -109,8 +111,10 @@ def left_behind(folder) -> list:
     return [*folder.iterdir(), *pathlib.Path("/dev/shm").glob("*triton*")]
 
 
-def test_eight_threads_with_a_stream_each_leave_nothing(tmp_path):
-    done = run(PROGRAM.with_name("cuda_threads.py"), options=("--check", "race"), TMPDIR=str(tmp_path))
+@pytest.mark.parametrize("words", ((), ("streams",)), ids=("a thread each", "one thread"))
+def test_eight_streams_leave_nothing(tmp_path, words):
+    program = PROGRAM.with_name("cuda_threads.py")
+    done = run(program, *words, options=("--check", "race"), TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert left_behind(tmp_path) == []
@@ -126,6 +130,20 @@ def test_a_program_ends_with_the_process_that_started_it(tmp_path, number):
         runner.send_signal(number)
         runner.communicate(timeout=60)  # the program holds these pipes, too: it has ended
     assert runner.returncode == (-9 if number == signal.SIGKILL else 128 + number)
+    assert left_behind(tmp_path) == []
+
+
+def test_a_program_that_is_killed_in_a_kernel_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "triton_runner", "cuda", PROGRAM.with_name("cuda_threads.py"), "spin"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as runner:
+        program = psutil.Process(int(runner.stdout.readline()))
+        began = sum(program.cpu_times()[:2])
+        while sum(program.cpu_times()[:2]) < began + 0.5:  # nothing but the kernel takes so long
+            time.sleep(0.05)
+        program.kill()
+        runner.communicate(timeout=60)  # all processes that held these pipes have ended
+    assert runner.returncode == 128 + signal.SIGKILL
     assert left_behind(tmp_path) == []
 
 
