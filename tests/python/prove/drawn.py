@@ -43,6 +43,7 @@ class Drawing:
 
     def __init__(self, subject, proved, seed, seconds: float = 1.0):
         self.subject, self.proved, self._seconds = subject, set(proved), seconds
+        self._tries = _TRIES
         self._random = random.Random(seed)
         self._solver, reader = run.read(subject, 5)
         self._refuter = counter.Refuter(subject, self._solver, 1, reader.accesses)
@@ -58,11 +59,13 @@ class Drawing:
         self._free = [one for one in self._names if poly(one) not in self._grid or subject.grid is None]
         self._equal = [*self._equations()]
 
-    def count(self, launches: int, seconds: float = math.inf) -> Counts:
-        """So many launches, or as many as are found in so many draws."""
+    def count(self, launches: int, seconds: float = math.inf, least: int = 0) -> Counts:
+        """So many launches, or as many as are found in so many draws. seconds: after which the least number
+        is enough."""
         counts, began = Counts(), run.now()
         for _ in range(4 * launches):
-            if counts.launches >= launches or run.now() - began > seconds:
+            is_late = run.now() - began > seconds
+            if counts.launches >= (least if is_late else launches):
                 break
             model = self._drawn()
             made = model and self._refuter.made(model)
@@ -92,10 +95,12 @@ class Drawing:
 
     def _drawn(self) -> dict | None:
         """A number for each size, under which all holds that is assumed."""
-        for _ in range(_TRIES):
+        for _ in range(self._tries):
             model = self._guess()
             if model is not None and self._holds(model):
+                self._tries = _TRIES
                 return model
+        self._tries = max(self._tries // 4, 1)  # few numbers hold: they are not guessed
         return self._solved()
 
     def _guess(self) -> dict | None:
@@ -160,7 +165,7 @@ class Drawing:
         counts.large += max(sizes, default=0) > 1 << 30
         is_late = False
         for settings in runs:
-            trap = launch.run(checks or None, timeout=self._seconds, **settings)
+            trap = launch.run(checks or None, timeout=self._seconds / len(runs), **settings)
             kind = trap and next((name for start, name in _KINDS.items() if trap.kind.startswith(start)), "")
             is_late |= trap is not None and trap.kind == "timeout"
             if kind in self.proved or (trap is not None and not kind and trap.kind != "timeout"):

@@ -99,3 +99,41 @@ def decides_by_what_it_writes(x, y, out):
     tl.store(x, -1.0)
     if value < 0:
         tl.store(out, tl.load(y))
+
+
+@triton.jit
+def taken(x, index, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.load(index + i, i < n, other=0)
+    tl.store(out + i, tl.load(x + at, i < n), i < n)
+
+
+@triton.jit
+def blocks_of_rows(x, index, out, stride, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    block = tl.load(index + tl.program_id(0)).to(tl.int64)
+    row = tl.program_id(0).to(tl.int64) * BLOCK + i
+    tl.store(out + row, tl.load(x + (block * BLOCK + i) * stride))
+
+
+@triton.jit
+def sparse_rows(values, columns, offsets, x, out):
+    row = tl.program_id(0)
+    s = 0.0
+    for k in range(tl.load(offsets + row), tl.load(offsets + row + 1)):
+        s += tl.load(values + k) * tl.load(x + tl.load(columns + k))
+    tl.store(out + row, s)
+
+
+@triton.jit
+def of_two(x, first, second, out, M, N):
+    i = tl.program_id(0)
+    at = tl.load(first + i).to(tl.int64) * N + tl.load(second + i)
+    tl.store(out + i, tl.load(x + at))
+
+
+@triton.jit
+def scrambled(x, index, out):
+    i = tl.program_id(0)
+    at = tl.load(index + i)
+    tl.store(out + i, tl.load(x + ((at * at) ^ 5)))

@@ -291,3 +291,170 @@ def swapped_pointers(x, out, n, turns, BLOCK: tl.constexpr, W: tl.constexpr):
     for _ in range(0, turns):
         tl.store(b + i + W, tl.load(a + i, i < n), i < n)
         a, b = b, a
+
+
+@triton.jit
+def mixed(x, out, M, N, sm, sn, BLOCK: tl.constexpr, W: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    column = i * sn if W else i.to(tl.int64) * sn
+    mask = i < N
+    tl.store(out + row.to(tl.int64) * N + i, tl.load(x + row.to(tl.int64) * sm + column, mask), mask)
+
+
+@triton.jit
+def flipped(x, out, n, stride, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + (n - 1 + W) + i * stride, i < n), i < n)
+
+
+@triton.jit
+def ring(x, out, n, m, start, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = (start - i) % m if W else (start + i) % m
+    tl.store(out + i, tl.load(x + at), i < n)
+
+
+@triton.jit
+def stepped(x, out, n, STEP: tl.constexpr, W: tl.constexpr):
+    for i in range(0, n if W else n // STEP * STEP, STEP):
+        at = i + tl.arange(0, STEP)
+        tl.store(out + at, tl.load(x + at))
+
+
+@triton.jit
+def swizzled(x, out, M, N, BLOCK: tl.constexpr, GROUP: tl.constexpr, W: tl.constexpr):
+    pid = tl.program_id(0)
+    m_blocks, n_blocks = tl.cdiv(M, BLOCK), tl.cdiv(N, BLOCK)
+    width = GROUP * n_blocks
+    group = pid // width
+    first = group * GROUP
+    size = GROUP if W else min(m_blocks - first, GROUP)
+    m = first + (pid % width) % size
+    n = (pid % width) // size
+    r, c = m * BLOCK + tl.arange(0, BLOCK)[:, None], n * BLOCK + tl.arange(0, BLOCK)[None, :]
+    mask = (r < M) & (c < N)
+    tl.store(out + r * N + c, tl.load(x + r * N + c, mask), mask)
+
+
+@triton.jit
+def unit_stride(x, out, n, stride, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * (stride + W), i < n), i < n)
+
+
+@triton.jit
+def dead(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if n < (5 if W else 0):
+        tl.store(out - 1, 1.0)
+    tl.store(out + i, tl.load(x + i, i < n), i < n)
+
+
+@triton.jit(noinline=True)
+def _row(x, row, N, more):
+    return tl.load(x + row * N + more)
+
+
+@triton.jit
+def called(x, out, M, N, W: tl.constexpr):
+    row = tl.program_id(0)
+    s = 0.0
+    for j in range(0, N):
+        s += _row(x, row, N, j) + _row(x, row, N, N - 1 - j + W)
+    tl.store(out + row, s)
+
+
+@triton.jit(noinline=True)
+def _place(i, n, W: tl.constexpr):
+    if i >= n:
+        return 0 if W == 0 else i
+    return i
+
+
+@triton.jit
+def placed(x, out, n, W: tl.constexpr):
+    i = tl.program_id(0)
+    tl.store(out + i, tl.load(x + _place(i, n, W)), i < n)
+
+
+@triton.jit
+def unsigned_loop(x, out, n, W: tl.constexpr):
+    s = 0.0
+    for i in range(0, n + W):
+        s += tl.load(x + i)
+    tl.store(out, s)
+
+
+@triton.jit
+def both_bounds(x, out, n, k, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) - k
+    mask = (i >= 0) & (i < n) if W == 0 else i < n
+    tl.store(out + i, tl.load(x + i, mask), mask)
+
+
+@triton.jit
+def triangle_of_programs(x, out, n, W: tl.constexpr):
+    p = tl.program_id(0)
+    for q in range(p + (1 - W), n):
+        tl.store(out + p * n + q, tl.load(x + q))
+        tl.store(out + q * n + p, tl.load(x + p))
+
+
+@triton.jit
+def hashed(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    h = i.to(tl.uint32) * 2654435761
+    at = (h & (1023 if W == 0 else 2047)).to(tl.int32)
+    tl.store(out + i, tl.load(x + at, i < n), i < n)
+
+
+@triton.jit
+def box_and_pointer(x, out, M, N, BLOCK: tl.constexpr, W: tl.constexpr):
+    target = tl.make_tensor_descriptor(out, [M, N], [N, 1], [BLOCK, BLOCK])
+    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    r, c = i + tl.arange(0, BLOCK)[:, None], j + tl.arange(0, BLOCK)[None, :]
+    a = tl.load(out + (r + W) * N + c, (r + W < M) & (c < N), other=0.0)
+    target.store([i, j], a)
+
+
+@triton.jit
+def two_indices(x, index, out, n, V, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(index + i, i < n, other=0)
+    b = tl.load(index + a * W + i * (1 - W), i < n, other=0)
+    tl.store(out + i, tl.load(x + b, i < n), i < n)
+
+
+@triton.jit
+def early(x, out, n, k, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if k < 0:
+        return
+    tl.assume(k < 1)
+    tl.store(out + i + (k if W == 0 else k + 1), tl.load(x + i, i < n), i < n)
+
+
+@triton.jit
+def decoded(x, out, A, B, C, W: tl.constexpr):
+    pid = tl.program_id(0)
+    c = pid % C
+    b = pid // C % (B + W)
+    a = pid // (C * B)
+    at = (a * B + b) * C + c
+    tl.store(out + at, tl.load(x + at))
+
+
+@triton.jit
+def clamped(x, out, n, m, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.minimum(tl.maximum(i - 3, 0), m - 1 + W)
+    tl.store(out + i, tl.load(x + at), i < n)
+
+
+@triton.jit
+def chained(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = i
+    for _ in tl.static_range(24):
+        at = tl.minimum(at + 1, tl.maximum(at, n - 1 + W))
+    tl.store(out + i, tl.load(x + at, i < n), i < n)

@@ -16,6 +16,8 @@ LOOKED = "x.numel == V, index.numel == n, out.numel == n, V >= 1, index in 0..V"
 TRIANGLE = "x.numel == n * (n + 1) // 2, out.numel == 1, n < 2**15"
 SQUARE = "x.shape == (N, N), out.numel == N, N < 2**15"
 SMALL_FLAT = f"{FLAT}, n < 2**30"
+RING = "x.numel == m, out.numel == n, m >= 1, n < 2**30"
+STEPS = "x.shape == (M, N), x.stride == (sm, sn), out.shape == (M, N), sn >= 1, sm >= N, N <= BLOCK"
 FULL = "cdiv(M, BLOCK), cdiv(N, BLOCK)"
 
 # kernel: (types, constants, grid, assumptions, what fails where W is 1, and where it is 0)
@@ -60,6 +62,30 @@ _ROWS = {
     "shifted": ([P, P, I], B, BLOCKS, FLAT, "bounds", ""),
     "counted_down": ([P, P, I], B, "1", FLAT, "bounds overflow", ""),
     "swapped_pointers": ([P, P, I, I], B, BLOCKS, f"{SMALL_FLAT}, turns >= 1", "bounds", ""),
+    "mixed": ([P, P, I, I, I, I], B, "M", STEPS, "overflow bounds", ""),
+    "flipped": ([P, P, I, I], B, BLOCKS, f"{SMALL_FLAT}, stride == -1", "bounds", ""),
+    "ring": ([P, P, I, I, I], B, BLOCKS, f"{RING}, start >= 0, start < 2**30",
+             "bounds", ""),
+    "stepped": ([P, P, I], {"STEP": 64}, "1", SMALL_FLAT, "bounds", "covered"),
+    "swizzled": ([P, P, I, I], {"BLOCK": 16, "GROUP": 3}, "cdiv(M, BLOCK) * cdiv(N, BLOCK)",
+                 f"{MN}, {SMALL}", "covered", ""),
+    "unit_stride": ([P, P, I, "i32:1"], B, BLOCKS, SMALL_FLAT, "bounds", ""),
+    "dead": ([P, P, I], B, BLOCKS, SMALL_FLAT, "bounds", ""),
+    "called": ([P, P, I, I], {}, "M", f"x.shape == (M, N), out.numel == M, {SMALL}", "bounds", ""),
+    "placed": ([P, P, I], {}, "n + 5", "x.numel == n, out.numel == n, n >= 1, n < 2**30", "bounds", ""),
+    "unsigned_loop": ([P, P, UNSIGNED], {}, "1", f"{ONE}, n < 2**32 - 1", "bounds overflow", ""),
+    "both_bounds": ([P, P, I, I], B, "cdiv(n + k, BLOCK)",
+                    f"{FLAT}, n < 2**29, k >= 0, k < 2**29", "bounds", ""),
+    "triangle_of_programs": ([P, P, I], {}, "n", "x.numel == n, out.shape == (n, n), n < 2**15",
+                             "", "covered"),
+    "hashed": ([P, P, I], B, BLOCKS, "x.numel == 1024, out.numel == n, n < 2**30", "bounds", ""),
+    "box_and_pointer": ([P, P, I, I], {"BLOCK": 16}, FULL, f"{MN}, {SMALL}, N % 16 == 0", "disjoint", ""),
+    "two_indices": ([P, INDEX, P, I, I], B, BLOCKS, LOOKED, "bounds", ""),
+    "early": ([P, P, I, I], B, BLOCKS, SMALL_FLAT, "bounds covered", "covered"),
+    "decoded": ([P, P, I, I, I], {}, "A * B * C", f"{CUBES}, {SMALL}",
+                "bounds covered disjoint", ""),
+    "clamped": ([P, P, I, I], B, BLOCKS, f"{RING}, m < 2**30", "bounds", ""),
+    "chained": ([P, P, I], B, BLOCKS, f"{SMALL_FLAT}, n >= 1", "bounds", ""),
 }  # fmt: skip
 # name: (kernel, types, constants, grid, assumptions, what fails for some launch)
 KERNELS_ODD = {}

@@ -4,8 +4,8 @@ varied_table.py and odd_table.py, and of those that public libraries' operators 
     python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--jobs 1] [--write]
 
 The launches that build/sound.jsonl has of a kernel count, so that a run goes on where an earlier one ended.
---seconds bounds the launches of a kernel, and --jobs is how many kernels are looked at at a time. --write
-counts that file in results/prove.json.
+--seconds bounds the launches of a kernel beyond the first 50, and --jobs is how many kernels are looked at at
+a time. --write counts that file in results/prove.json.
 """
 
 import argparse
@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "libraries"), str(ROOT / "tests")]
 KEPT = ROOT / "build" / "sound.jsonl"
+_LEAST = 50  # launches of a kernel, however long they take
 GIVEN = "numel < 2**30"  # of what libraries launch, as in the table of shares
 
 
@@ -49,7 +50,8 @@ def look(group: str, subject, options, known: dict) -> None:
     else:
         parts = drawn.drawings(subject, 5, seed, seconds / launches)
     for drawing in parts:
-        counts = drawing.count((launches - row["asked"]) // len(parts), seconds / len(parts))
+        least = max(_LEAST - row["launches"], 0) // len(parts)
+        counts = drawing.count((launches - row["asked"]) // len(parts), seconds / len(parts), least)
         for name in ("launches", "late", "large", "wrong"):
             row[name] += getattr(counts, name)
     row |= {"asked": launches, "proved": sorted({one for part in parts for one in part.proved})}

@@ -19,6 +19,7 @@ HERE = Path(__file__)
 KERNELS = str(HERE.with_name("kernels_pipelined.py"))
 H, F, I = "*fp16:16", "*fp32:16", "i32:16"  # noqa: E741
 TILES = {"BM": 64, "BN": 64, "BK": 64}
+TENSOR = {"BM": 128, "BN": 64, "BK": 64}  # its products stand in tensor memory
 # name: (kernel, types, constants, target, stages)
 PIPELINES = {
     f"{kernel} {target} {stages}": (kernel, types, constants, target, stages)
@@ -28,6 +29,11 @@ PIPELINES = {
         ("in_a_branch", ("*i32:16", "*i32:16", "i32", "i32"), {}, ("cuda:80", "cuda:90")),
     )
     for target in targets
+    for stages in (2, 3, 4)
+}
+PIPELINES |= {
+    f"{kernel} cuda:100 {stages}": (kernel, (H, H, F, I, I, I), TENSOR, "cuda:100", stages)
+    for kernel in ("product", "of_boxes")
     for stages in (2, 3, 4)
 }
 
@@ -55,9 +61,10 @@ def weakened(text: str):
         )
         if more != text:
             yield wait, more
-    without = re.sub(r"\n *ttng\.wait_barrier [^\n]*", "", text)
-    if without != text:
-        yield "ttng.wait_barrier", without
+    for what, more in (("", ""), (" of products", "[^\n]* deps ")):
+        without = re.sub(rf"\n *ttng\.wait_barrier {more}[^\n]*", "", text)
+        if without != text:
+            yield f"ttng.wait_barrier{what}", without
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -112,11 +119,17 @@ def test_a_slot_that_nobody_knows_is_never_proved():
     assert wrong != text and answer.verdict == "unknown"
 
 
-def test_an_op_that_nobody_follows_is_never_proved():
-    text = compile(
-        f"{KERNELS}:of_boxes", f"{H}, {H}, {F}, {I}, {I}, {I}", {"BM": 128, "BN": 64, "BK": 64},
-        target="cuda:100", options={"num_stages": 3}, to="ttgir",
-    ).asm["ttgir"]  # fmt: skip
-    answer = run.shared.answer(text, "of_boxes", lambda settings: None)
+def test_tensor_memory_that_is_read_too_early():
+    """The wait before the result is loaded is the only one that stands after the loop."""
+    text = ttgir(*PIPELINES["of_boxes cuda:100 3"])
+    head, wait, tail = text.rpartition("ttng.wait_barrier")
+    text = head + tail.partition("\n")[2]
+    clashes = explored(text).clashes
+    assert wait and any(one.startswith("ttng.tmem_load reads") for one in clashes), clashes
+
+
+def test_tasks_that_nobody_follows_are_never_proved():
+    text = ttgir("specialised", (H, H, F, I, I, I), TENSOR, "cuda:100", 3)
+    answer = run.shared.answer(text, "specialised", lambda settings: None)
     assert answer.verdict == "unknown"
-    assert any("ttng.tc_gen5_mma is not followed" in one.text for one in answer.reasons)
+    assert any("ttg.warp_specialize is not followed" in one.text for one in answer.reasons)

@@ -119,4 +119,4 @@ def test_what_is_not_decided_is_skipped(tmp_path, monkeypatch):
     assert cases["gather: each access is inside of its argument"].find("skipped") is not None
     (run,) = json.loads((tmp_path / "s.json").read_text())["runs"]
     (found,) = run["results"]
-    assert found["level"] == "note" and "--given 'index in 0..V'" in found["message"]["text"]
+    assert found["level"] == "note" and "is proved with --given 'index in 0.." in found["message"]["text"]

@@ -55,6 +55,36 @@ take[(triton.cdiv(index.numel(), 16),)](x, index, out, index.numel(), x.numel(),
 """
 
 
+ROWS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def rows(q, v, out, T, D, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    at = row * D + i
+    value = tl.load(q + at, mask=i < D, other=0.0)
+    value += tl.load(v + at, mask=i < D, other=0.0)
+    tl.store(out + at, value, mask=i < D)
+
+@triton.jit
+def flagged(flags, other, out):
+    i = tl.program_id(0)
+    flag = tl.load(flags + i)
+    value = tl.load(other + (((i ^ 5) ^ (i ^ 6)) ^ 3), mask=i > 9, other=0.0)
+    tl.store(out + i, flag + value)
+
+def of_rows(q, v):
+    (B, T), D, out = q.shape[:2], v.shape[2], torch.empty_like(q)
+    rows[(B * T,)](q, v, out, T, D, BLOCK=16)
+
+def of_flags(x, flags):
+    out = torch.empty(x.shape[0])
+    flagged[(x.shape[0],)](flags, x, out)
+
+{call}
+"""
+
+
 def prove(*words):
     done = warm.invoke("prove", "--json", "--timeout", "20", *words)
     return done.exit_code, json.loads(
@@ -204,3 +234,21 @@ def test_a_launch_that_goes_against_what_is_declared(tmp_path):
     assert reason["text"] == (
         "a launch of take goes against --given 'index in 0..V - 1': index[1] = 3, of 0..3"
     )
+
+
+def test_a_batch_of_one(tmp_path):
+    """A size of 1 that the program does not ask for is that of the tensor of the same shape."""
+    path = tmp_path / "program.py"
+    path.write_text(ROWS.replace("{call}", "of_rows(torch.rand(1, 7, 12), torch.rand(1, 7, 12))"))
+    _, result = prove("--given", "numel < 2**30", "--property", "bounds", str(path))
+    assert verdicts(result) == {"bounds": "proved"}, result
+    assert "v has the shape (q.shape[0], q.shape[1], v.shape[2])" in json.dumps(result)
+
+
+def test_a_size_that_stays_does_not_refute(tmp_path):
+    """More programs than the launch had leave a tensor of which nothing says how large it is then; that
+    another access is not proved does not make that a fault."""
+    path = tmp_path / "program.py"
+    path.write_text(ROWS.replace("{call}", "of_flags(torch.rand(5), torch.rand(6))"))
+    _, result = prove("--property", "bounds", str(path))
+    assert verdicts(result) == {"bounds": "unknown"}, result

@@ -1,5 +1,6 @@
-"""Tests kernels that people seldom write: wrapping bytes, loops that go down, bounds that depend on an
-outer loop, rows beyond 2**31, a lie about multiples. No answer about them is wrong."""
+"""Tests kernels that people seldom write: wrapping bytes, loops that go down, bounds that depend on an outer
+loop, rows beyond 2**31, a lie about multiples, a stride of -1, code that is never reached. No answer about
+them is wrong."""
 
 import pytest
 
@@ -13,13 +14,13 @@ from triton_runner.verbs.prove import run
 PROPERTIES = ("bounds", "overflow", "disjoint", "covered", "division", "ends")
 OFTEN = (
     "backwards 1", "bytes_ 1", "wrapping_mask 1", "downwards 0", "triangular 1", "multiple 1", "modulo 1",
-    "towards_zero 0", "first 1", "long_sizes 1",
+    "towards_zero 0", "first 1", "long_sizes 1", "chained 0", "chained 1", "called 1", "ring 1",
 )  # fmt: skip
 # Right kernels of which not all is proved, and wrong ones of which nothing is refuted.
 OPEN = (
     "bytes_ 0", "until 0", "compacted 0", "overlapping 0", "swapped 0", "without_sign 0", "counted_down 0",
     "swapped_pointers 0", "wide_rows 1", "overlapping 1", "truncated 1", "interleaved_programs 1",
-    "added_up 1", "swapped_pointers 1",
+    "added_up 1", "swapped_pointers 1", "triangle_of_programs 1", "hashed 0", "decoded 0",
 )  # fmt: skip
 
 

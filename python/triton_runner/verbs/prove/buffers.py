@@ -1,5 +1,5 @@
-"""Shared memory of a kernel's TTGIR: whether a wait stands between each asynchronous copy and what reads its
-slot, and between each asynchronous read and what writes it next, for every trip count.
+"""Shared and tensor memory of a kernel's TTGIR: whether a wait stands between each asynchronous copy and what
+reads its slot, and between each asynchronous read and what writes it next, for every trip count.
 
 The numbers that choose slots come from constants and from what loops carry. All states of these numbers, and
 of copies, products and stores in flight, are visited: a loop ends after any iteration, an unknown branch goes
@@ -17,7 +17,12 @@ from triton_runner.verbs.prove.facts import Place
 
 _MOST_STATES = 20_000
 _MOST_NUMBER = 64  # above which a carried number is any: it counts iterations
-_VIEWS = ("ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_reinterpret", "ttg.memdesc_subslice")
+_VIEWS = (
+    "ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_reinterpret", "ttg.memdesc_subslice",
+    "ttng.tmem_subslice",
+)  # fmt: skip
+# Copies of TMA are taken to be made whatever their predicate is: without a copy nothing waits for it.
+_PREDICATED = ("ttng.wait_barrier", "ttng.tc_gen5_mma", "ttng.tc_gen5_commit")
 _ARITHMETIC = {
     "arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul,
     "arith.xori": operator.xor, "arith.andi": operator.and_, "arith.ori": operator.or_,
@@ -43,35 +48,44 @@ class Slot:
 
 @dataclasses.dataclass(frozen=True)
 class Copy:
-    """Something asynchronous that has a slot. place: its line."""
+    """Something asynchronous that has a slot. place: its line; reads: it reads the slot, and does not write
+    it."""
 
     slot: Slot
     place: Place
     op: str
+    reads: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
     """Keeps what is in flight. open: copies without a group; groups: those of committed groups, the oldest
     first; products, stores: the same of what reads shared memory; barriers: (slot, parity, copies) of
-    mbarriers that copies arrive at."""
+    mbarriers that copies, or products of tensor memory, arrive at; tensor: of such products that none was
+    told of."""
 
     open: frozenset = frozenset()
     groups: tuple = ()
     products: tuple = ()
     stores: tuple = ()
     barriers: frozenset = frozenset()
+    tensor: frozenset = frozenset()
+
+    def _told(self):
+        yield from self.tensor
+        for _, _, copies in self.barriers:
+            yield from copies
 
     def written(self):
         yield from self.open
         for group in self.groups:
             yield from group
-        for _, _, copies in self.barriers:
-            yield from copies
+        yield from (one for one in self._told() if not one.reads)
 
     def read(self):
         for group in (*self.products, *self.stores):
             yield from group
+        yield from (one for one in self._told() if one.reads)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,8 +157,19 @@ class Buffers:
             if op.regions:
                 states = _once([after for state in states for after in self._region_op(op, *state)])
             else:
-                states = [self._op(op, *state) for state in states]
+                states = [self._op(op, *state) for both in states for state in self._decided(op, *both)]
         return states
+
+    def _decided(self, op, env: dict, memory: Memory) -> list:
+        """The states in which it is known whether a predicated op does something."""
+        states = [env]
+        names = ("pred", "barrier_preds") if op.name in _PREDICATED else ()
+        for value in [value for name in names for value in _group(op, name)]:
+            states = [
+                {**one, value: flag} for one in states
+                for flag in ((0, 1) if one.get(value) is None else (one[value],))
+            ]  # fmt: skip
+        return [(one, memory) for one in states]
 
     def _region_op(self, op, env: dict, memory: Memory) -> list:
         if op.name == "scf.if":
@@ -183,6 +208,8 @@ class Buffers:
             here = {**env, **carried}
             if is_for:
                 left.append(({**env, **_bound(op.results, arguments, here)}, held))
+                if _is_empty(op, env):
+                    continue
             inner, end = _parted(first)
             for after, then in self._ops(inner, here, held):
                 if end is None:
@@ -210,7 +237,7 @@ class Buffers:
             env = {name: value for name, value in env.items() if name not in op.results}
         if (number := _computed(op, given)) is not None:
             return {**env, op.results[0]: number}, memory
-        if op.name == "ttg.local_alloc":
+        if op.name in ("ttg.local_alloc", "ttng.tmem_alloc"):
             slot = Slot(self._numbers.setdefault(op, len(self._numbers)), None)
             if op.operands:
                 memory = self._writes(op, slot, memory)
@@ -263,9 +290,9 @@ class Buffers:
         if old is None or (is_sure and not old.is_sure):
             self.clashes[text] = Clash(text, _place(op), is_sure)
 
-    def _started(self, op, slot) -> Copy:
+    def _started(self, op, slot, reads: bool = False) -> Copy:
         self.accesses.add(op)
-        return Copy(slot, _place(op), op.name)
+        return Copy(slot, _place(op), op.name, reads)
 
     def _ttg_local_load(self, op, given, memory):
         return self._reads(op, given[0], memory)
@@ -302,6 +329,52 @@ class Buffers:
         self.accesses.add(op)
         return dataclasses.replace(memory, products=_last(memory.products, op.attr("pendings").value))
 
+    # ---- tensor memory
+
+    def _ttng_tmem_load(self, op, given, memory):
+        return self._reads(op, given[0], memory)
+
+    def _ttng_tmem_store(self, op, given, memory):
+        (slot,) = _of(op, given, "dst")
+        return self._writes(op, slot, memory)
+
+    def _ttng_tc_gen5_mma(self, op, given, memory):
+        """Products are made in the order in which they are started, and do not meet each other."""
+        (pred,) = _of(op, given, "pred")
+        if pred == 0:
+            return memory
+        a, b, d = (_of(op, given, name)[0] for name in ("a", "b", "d"))
+        if not all(isinstance(slot, Slot) for slot in (a, b, d)):
+            self._problem("a product of tensor memory that is not followed", op)
+            return memory
+        own = {one for one in memory._told() if one.op == op.name}
+        others = _without(memory, own)
+        for slot in (a, b):
+            self._reads(op, slot, others)
+        self._writes(op, d, others)
+        barriers, preds = _of(op, given, "barriers"), _of(op, given, "barrier_preds")
+        if not barriers and op.attr("is_async") is None:
+            return memory
+        started = frozenset({*(self._started(op, slot, True) for slot in (a, b)), self._started(op, d)})
+        memory = dataclasses.replace(memory, tensor=memory.tensor | started)
+        for i, barrier in enumerate(barriers):
+            if i >= len(preds) or preds[i]:
+                memory = self._tells(op, barrier, memory)
+        return memory
+
+    def _ttng_tc_gen5_commit(self, op, given, memory):
+        self.accesses.add(op)
+        (barrier,), pred = _of(op, given, "barrier"), _of(op, given, "pred")
+        return self._tells(op, barrier, memory) if not pred or pred[0] else memory
+
+    def _tells(self, op, barrier, memory: Memory) -> Memory:
+        """An mbarrier is told when all products are made that were started."""
+        if not isinstance(barrier, Slot) or _of_barrier(memory, barrier)[1]:
+            self._problem("an mbarrier that is told before its phase is over", op)
+            return memory
+        parity, _ = _of_barrier(memory, barrier)
+        return _with_barrier(dataclasses.replace(memory, tensor=frozenset()), barrier, parity, memory.tensor)
+
     def _ttng_async_tma_copy_local_to_global(self, op, given, memory):
         slot = next((one for one in given if isinstance(one, Slot)), None)
         memory = self._reads(op, slot, memory)
@@ -320,10 +393,7 @@ class Buffers:
         return memory
 
     def _ttng_async_tma_copy_global_to_local(self, op, given, memory):
-        (barrier,), (slot,) = (
-            [given[list(op.operands).index(value)] for value in op.group(name)]
-            for name in ("barrier", "result")
-        )
+        (barrier,), (slot,) = (_of(op, given, name) for name in ("barrier", "result"))
         if not isinstance(slot, Slot) or not isinstance(barrier, Slot):
             self._problem("a copy of TMA that is not followed", op)
             return memory
@@ -373,6 +443,54 @@ def _computed(op, given) -> int | None:
     if op.name in ("arith.divsi", "arith.divui") and given[0] >= 0 and given[1] > 0:
         return given[0] // given[1]
     return None
+
+
+def _group(op, name: str) -> list:
+    try:
+        return list(op.group(name))
+    except KeyError:
+        return []
+
+
+def _of(op, given, name: str) -> list:
+    """What is known of a group of operands."""
+    operands = list(op.operands)
+    return [given[operands.index(value)] for value in _group(op, name)]
+
+
+def _without(memory: Memory, copies: set) -> Memory:
+    barriers = frozenset((slot, parity, own - copies) for slot, parity, own in memory.barriers)
+    return dataclasses.replace(memory, barriers=barriers, tensor=memory.tensor - copies)
+
+
+def _is_empty(op, env: dict) -> bool:
+    """Whether a loop has no turn, by what is known of comparisons with the number that its end is made of."""
+    root, offset = _sum(op.operands[1], env)
+    first = env.get(op.operands[0])
+    if root is None or not isinstance(first, int):
+        return False
+    for value, flag in env.items():
+        compared = getattr(value, "op", None)
+        if compared is None or compared.name != "arith.cmpi" or flag != 0:
+            continue
+        other, more = _sum(compared.operands[0], env)
+        least = env.get(compared.operands[1])
+        is_more = compared.attr("predicate").value == "sgt" and isinstance(least, int)
+        if is_more and other == root and least - more + offset <= first:  # root + more <= least
+            return True
+    return False
+
+
+def _sum(value, env: dict) -> tuple:
+    """(a value, a number) that a value is the sum of."""
+    offset = 0
+    while value.op is not None and value.op.name in ("arith.addi", "arith.subi"):
+        number = env.get(value.op.operands[1])
+        if not isinstance(number, int):
+            break
+        offset += number if value.op.name == "arith.addi" else -number
+        value = value.op.operands[0]
+    return value, offset
 
 
 def _of_barrier(memory: Memory, barrier: Slot) -> tuple:

@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 
 from triton_runner.verbs.prove import cover
+from triton_runner.verbs.prove.advice import Advice
 from triton_runner.verbs.prove.facts import Access, Place, program, programs
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
@@ -61,16 +62,20 @@ class Finding:
 
 class Checker:
     """reader: has read the kernel. tensors: by name. strange: sizes of which nothing says whether they are
-    those of the tensors."""
+    those of the tensors. advice: proposes what to say of data; None: nothing is proposed. grid: its
+    extents, where they are known."""
 
     def __init__(
-        self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = "", strange=()
-    ):
+        self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = "", strange=(),
+        advice: Advice | None = None, grid=(),
+    ):  # fmt: skip
         self._reader, self._solver, self._tensors = reader, solver, tensors
         self._budget, self._grid_stays, self._strange = budget, grid_stays, {*strange}
         self._settled: dict = {}
+        self._advice = advice
         self._counted: Finding | None = None
-        self._is_free = bool(atoms_of(*(tensor.numel for tensor in tensors.values()), *reader.numbers()))
+        sizes = [tensor.numel for tensor in tensors.values()]
+        self._is_free = bool(atoms_of(*sizes, *reader.numbers(), *grid))
 
     def findings(self, names) -> list[Finding]:
         found = []
@@ -85,9 +90,11 @@ class Checker:
     # ---- what all of them need
 
     def _proves(
-        self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "", made_of=()
-    ) -> bool:
-        """made_of: terms that the goal was made of, which may be gone from it."""
+        self, finding: Finding, goal: Cond, given, what: str, place: Place, base: str = "", made_of=(),
+        wanted: Cond | None = None,
+    ) -> bool:  # fmt: skip
+        """made_of: terms that the goal was made of, which may be gone from it. wanted: a condition that
+        bounds of data are to decide, of which the goal is a part."""
         left = self._deadline - now()
         if left <= 0:
             late = f"{what}: not looked at within {self._budget:g} s: give it more (--timeout)"
@@ -98,15 +105,16 @@ class Checker:
             return True
         if answer is None and self._solver.late > late:
             what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.1f} s: --timeout)"
-        if advice := self._open((goal, *given, *made_of), base):
+        if advice := self._open((goal, *given, *made_of), base, (wanted or goal, given)):
             finding.unknown.append(reason_at(f"{what}; {advice}", place))
         else:
             finding.goals.append(Goal((*given, negated(goal)), reason_at(what, place)))
         return False
 
-    def _open(self, terms, base: str = "") -> str:
+    def _open(self, terms, base: str = "", question: tuple | None = None) -> str:
         """Why a launch that goes wrong would say nothing, and what to do: its numbers may not be those of any
-        launch of the program. "": it would."""
+        launch of the program. "": it would. question: (goal, what is given), which bounds of data may
+        decide."""
         if base and self._tensors[base].is_guessed and self._is_free:
             return f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
         if strange := atoms_of(*terms) & self._strange:
@@ -115,6 +123,11 @@ class Checker:
             return f"it depends on {word}, {of}: --given '{word} == ...'"
         data = [note for note in _notes(*terms) if self._is_data(note)]
         if data:
+            if self._advice is not None and question is not None and question[0] is not FALSE:
+                names = dict.fromkeys(note.argument for note in data)
+                if words := self._advice.declaration(*question, names):
+                    first = next(one for one in data if words.startswith(f"{one.argument} "))
+                    return f"it depends on what is {first}, and is proved with --given '{words}'"
             name = data[0].argument or "NAME"
             return f"it depends on what is {data[0]}: --given '{name} in 0..V'"
         return ""
@@ -206,9 +219,11 @@ class Checker:
                 continue
             offset, mask = self._placed(access)
             given = (*access.given, mask)
-            for goal, side in ((ge(offset, 0), "before"), (lt(offset, tensor.numel), "after")):
+            sides = (ge(offset, 0), "before"), (lt(offset, tensor.numel), "after")
+            inside = both(*(goal for goal, _ in sides))
+            for goal, side in sides:
                 what = f"{access.op} may reach {side} {tensor.name}"
-                if not self._proves(finding, goal, given, what, access.place, access.base):
+                if not self._proves(finding, goal, given, what, access.place, access.base, wanted=inside):
                     break
         return finding
 

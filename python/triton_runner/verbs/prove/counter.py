@@ -8,6 +8,7 @@ import functools
 import itertools
 import json
 import math
+import os
 
 import numpy
 
@@ -56,10 +57,12 @@ class Refuter:
         read = {memory.get(one.base) for one in accesses if one.kind != "stores"}
         written = {one.base for one in accesses if one.kind == "stores" and one.base}
         self._outputs = {name for name in written if memory[name] not in read}
+        self._places: set = set()  # of the accesses that are looked at
         self._others = {"covered": self.uncovered, "refines": self._beyond}
 
     def refute(self, name: str, goals) -> CounterExample | None:
         """A launch in which a property does not hold; None: no such launch was found."""
+        self._places = {_line(goal.reason) for goal in goals}
         tries = {**{one: functools.partial(self._run, one) for one in CHECKS}, **self._others}
         if name not in tries:
             return None
@@ -196,6 +199,8 @@ class Refuter:
             return None
         if trap is None or not trap.kind.startswith(kind):
             return None
+        if name == "bounds" and _line(trap) not in self._places:
+            return None  # another access went wrong, of which a launch says nothing
         return CounterExample(launch.shown, list(launch.grid), with_source(trap), trap.file, trap.line)
 
     def _beyond(self, model: dict) -> CounterExample | None:
@@ -264,6 +269,10 @@ class Launch:
             except DiagnosticError:
                 return None
         return None
+
+
+def _line(place) -> tuple:
+    return os.path.basename(place.file), place.line
 
 
 def _held(value: int, dtype) -> int:

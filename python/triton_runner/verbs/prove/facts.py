@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner.verbs.prove.terms import Cond, Poly, both, either, negated, symbol
+from triton_runner.verbs.prove.terms import Cond, Poly, both, either, ge, lt, negated, symbol
 from triton_runner.verbs.prove.values import Value, within
 
 _LARGEST_GRID = ((1 << 31) - 1, 65535, 65535)
@@ -40,6 +40,18 @@ class Access:
     @property
     def given(self) -> tuple:
         return (*self.path, *within(self.shape))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loaded:
+    """An integer that is loaded from an argument wherever `reached` holds."""
+
+    base: str
+    number: Poly
+    reached: Cond
+
+    def within(self, lo, hi) -> Cond:
+        return either(negated(self.reached), both(ge(self.number, lo), lt(self.number, hi)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from triton_runner.verbs.prove.facts import (
     Assumed,
     Branch,
     Division,
+    Loaded,
     Loop,
     Place,
     Problem,
@@ -24,6 +25,7 @@ from triton_runner.verbs.prove.facts import (
     programs,
 )
 from triton_runner.verbs.prove.flow import ordered, relevant
+from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.solver import Solver
 from triton_runner.verbs.prove.terms import (
     FALSE,
@@ -49,11 +51,15 @@ _FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")  # may do anyt
 _QUICK = 0.25  # of the time for a question, for those that only make terms simpler
 
 
+class _Late(Exception):
+    """Ends the reading of a kernel at a place, as its time is over."""
+
+
 class Reader:
     """arguments: Values by name; declared: (lo, hi) of the integers that an argument's memory holds, as
     polynomials, by name; unsigned: the arguments whose memory holds integers without a sign; kept: those to
     whose memory the kernel does not write: what is loaded from one place there is one number. read() fills
-    accesses, divisions, loops, branches, whiles, problems and assumes."""
+    accesses, loads, divisions, loops, branches, whiles, problems and assumes."""
 
     def __init__(
         self, module, function, arguments: dict, solver: Solver, declared: dict, unsigned=(), kept=()
@@ -62,6 +68,7 @@ class Reader:
         self._arguments, self._solver, self.declared = arguments, solver, declared
         self._unsigned, self._kept = unsigned, kept
         self.accesses: list[Access] = []
+        self.loads: list[Loaded] = []
         self.divisions: list[Division] = []
         self.loops: list[Loop] = []
         self.branches: list[Branch] = []
@@ -80,7 +87,11 @@ class Reader:
         names = [argument.name.removeprefix("%") for argument in self._function.regions[0].blocks[0].args]
         for dimension in range(3):
             self._solver.add(lt(program(dimension), programs(dimension)))
-        self._call(self._function, [self._arguments[name] for name in names])
+        try:
+            self._call(self._function, [self._arguments[name] for name in names])
+        except _Late as late:
+            why = "the kernel is not read within its time: give it more (--timeout)"
+            self.problems.append(Problem(why, late.args[0], goes_back=True))
 
     def numbers(self) -> list:
         """The terms of the parameters that are integers."""
@@ -164,6 +175,8 @@ class Reader:
         for op in block.ops:
             if op.does("ends"):
                 return op
+            if now() > self._solver.deadline:
+                raise _Late(_place(op))
             self._op(op)
         return None
 
@@ -312,15 +325,16 @@ class Reader:
             atom = result.term.atom
             same = Atom("app", f"in {base}", pointer.term, lo=atom.lo, hi=atom.hi, note=data)
             result = dataclasses.replace(result, term=poly(same))
-        if base in self.declared and not self._dry:
-            lo, hi = self.declared[base]
+        if base is not None and not self._dry:
             is_on = TRUE if mask is None else mask.term if mask.kind == "bool" else FALSE
             if (reached := both(*self._path, is_on)) is not TRUE:  # where nothing is loaded, nothing is said
                 reached = both(reached, *within(result.shape))
             number = result.term
             if base in self._unsigned:
                 number = choice(ge(number, 0), number, number + (1 << result.bits))
-            self._solver.add(either(negated(reached), both(ge(number, lo), lt(number, hi))))
+            self.loads.append(Loaded(base, number, reached))
+            if base in self.declared:
+                self._solver.add(self.loads[-1].within(*self.declared[base]))
         if mask is not None and mask.kind == "bool" and other is not None and other.kind == "int":
             return dataclasses.replace(result, term=choice(mask.term, result.term, other.term))
         return result

@@ -185,12 +185,18 @@ class _Same:
         return found, math.prod(found, start=poly(1)), ", sizes that are equal in its launch"
 
     def _filled(self, name: str) -> tuple:
-        """The shape of a tensor of which some sizes are asked for: the others are equal to sizes that are."""
+        """The shape of a tensor of which some sizes are asked for: the others are equal to sizes that are. A
+        size of 1 says nothing by itself, and is that of a tensor of the same shape."""
         shape, numel, extents = self._shapes[name], self._numels[name], self._extents[name]
         terms, found = self._terms(), list(shape)
+        before = self._order[: self._order.index(name)]
+        twin = next((self._shapes[one] for one in before if self._extents[one] == extents), shape)
         for i, (term, extent) in enumerate(zip(shape, extents, strict=True)):
-            is_open = term.atom is not None and term.atom not in self._used and extent > 1
-            if is_open and not atoms_of(numel) & self._used and (equals := terms.get(extent)):
+            is_open = term.atom is not None and term.atom not in self._used
+            is_open &= not atoms_of(numel) & self._used
+            if is_open and extent == 1 and atoms_of(twin[i]) & self._used:
+                found[i] = twin[i]
+            elif is_open and extent > 1 and (equals := terms.get(extent)):
                 found[i] = equals[0]
                 self.is_guess |= len(equals) > 1
         if found == shape:

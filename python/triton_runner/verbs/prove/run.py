@@ -9,6 +9,7 @@ from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._worker import signatures
 from triton_runner.verbs.prove import refine, relations, shared
+from triton_runner.verbs.prove.advice import Advice
 from triton_runner.verbs.prove.check import Checker, Finding
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.limit import now
@@ -25,6 +26,8 @@ from triton_runner.verbs.prove.results import (
 from triton_runner.verbs.prove.solver import Encoder, Solver
 from triton_runner.verbs.prove.subject import Subject, compiled_down, of_text
 from triton_runner.verbs.prove.terms import TRUE
+
+_OF_ADVICE = 0.3  # of the seconds for a property, for what is proposed of data
 
 
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
@@ -96,7 +99,11 @@ def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Ans
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
-    checker = Checker(reader, solver, subject.tensors, seconds, subject.grid_stays, subject.strange)
+    advice = Advice(reader, solver, subject.sizes(), subject.divisors(), seconds * _OF_ADVICE)
+    checker = Checker(
+        reader, solver, subject.tensors, seconds, subject.grid_stays, subject.strange, advice,
+        subject.grid or (),
+    )  # fmt: skip
     for name in names:
         say(f"{subject.name}: {name}")
         yield from checker.findings([name])

@@ -10,10 +10,11 @@ exist for the linear question alone, is asked for with true products.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 from triton_runner._base.errors import fail
-from triton_runner.verbs.prove.limit import interrupted, now
+from triton_runner.verbs.prove.limit import interrupted, now, resources
 from triton_runner.verbs.prove.terms import (
     INFINITY,
     TRUE,
@@ -30,6 +31,8 @@ from triton_runner.verbs.prove.terms import (
 )
 
 _MOST_LEMMAS = 900
+_MOST_FACTORS = 60  # of one factor, that are compared with each other
+_LONGEST = 300  # characters of a condition that has no name
 _ROUNDS = 4  # in which bounds are handed on
 
 
@@ -191,6 +194,7 @@ class Encoder:
     def __init__(self, conds, known: dict, exact: bool = False):
         self._exact, self._known = exact, known
         self._numbers: dict = {}  # names of monomials
+        self._named: dict = {}  # names of long conditions
         self._lines: list = []
         self._sides: list = []
         self._seen: dict = {}  # inequalities that occur
@@ -208,13 +212,15 @@ class Encoder:
         answer, model = self._asked([], seconds)
         if answer != "sat":
             return None
-        numbers = {str(name): model[name].as_long() for name in model.decls()}
-        return {atoms[0]: numbers.get(name, 0) for atoms, name in self._numbers.items() if len(atoms) == 1}
+        values = {str(name): model[name] for name in model.decls()}
+        names = {atoms[0]: name for atoms, name in self._numbers.items() if len(atoms) == 1}
+        return {atom: values[name].as_long() if name in values else 0 for atom, name in names.items()}
 
     def _asked(self, lemmas: list, seconds: float) -> tuple:
         module = z3()
         text = "\n".join([*self._lines, *(f"(assert {one})" for one in (*self._sides, *lemmas))])
         solver = module.Solver()
+        solver.set("rlimit", resources(seconds))
         solver.from_string(text)
         with interrupted(module.main_ctx(), seconds):
             answer = str(solver.check())
@@ -232,8 +238,18 @@ class Encoder:
         if cond.op == "bool":
             return f"(not (= {self.monomial((cond.args[0],))} 0))"
         if cond.op in ("not", "and", "or"):
-            return f"({cond.op} {' '.join(map(self.cond, cond.args))})"
+            if cond in self._named:
+                return self._named[cond]
+            text = f"({cond.op} {' '.join(map(self.cond, cond.args))})"
+            return self._name(cond, text) if len(text) > _LONGEST else text
         return cond.op
+
+    def _name(self, cond: Cond, text: str) -> str:
+        """Gives a long condition a name, as it may be a part of many others."""
+        name = self._named[cond] = f"b{len(self._named)}"
+        self._lines.append(f"(declare-const {name} Bool)")
+        self._sides.append(f"(= {name} {text})")
+        return name
 
     def poly(self, value: Poly) -> str:
         parts = []
@@ -306,7 +322,8 @@ class Encoder:
                     self._seen[part] = True
                 lemmas += self._copies(products)
             before = len(made)
-            inequalities = [part for part in (*self._seen, *_differences(products)) if part.const is None]
+            parts = itertools.islice((*self._seen, *_differences(products)), 4 * _MOST_LEMMAS)
+            inequalities = [part for part in parts if part.const is None]
             factors = _factors(products)
             for part in inequalities:
                 own = dict.fromkeys(factor for atoms in part.parts for factor in factors.get(atoms, ()))
@@ -412,7 +429,7 @@ def _differences(products) -> list:
             by_factor.setdefault(atoms[:i] + atoms[i + 1 :], {})[atoms[i]] = True
     pairs: dict = {}
     for others in by_factor.values():
-        others = list(others)
+        others = list(others)[:_MOST_FACTORS]
         for i, x in enumerate(others):
             for y in others[i + 1 :]:
                 pairs[poly(x) - y - 1] = pairs[poly(y) - x - 1] = True

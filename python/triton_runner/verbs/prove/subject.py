@@ -28,6 +28,8 @@ from triton_runner.verbs.prove.terms import (
 )
 from triton_runner.verbs.prove.values import OTHER, Value
 
+_LARGEST_TILE = 1 << 12
+
 
 @dataclasses.dataclass
 class Subject:
@@ -61,6 +63,21 @@ class Subject:
     @property
     def names(self) -> Names:
         return Names({**self.constants, **self.integers}, self.tensors, self.grid)
+
+    def sizes(self) -> dict[str, Poly]:
+        """The words of --given for sizes: {words: the term}, each term once."""
+        words = {name: term for name, term in self.integers.items() if name.isidentifier()}
+        words |= {name: poly(number) for name, number in self.constants.items() if number > 1}
+        for name, tensor in self.tensors.items():
+            for i, extent in enumerate(tensor.shape or ()):
+                words[f"{name}.shape[{i}]"] = extent
+            words[f"{name}.numel"] = tensor.numel
+        first = {term: word for word, term in reversed(words.items())}
+        return {word: term for word, term in words.items() if first[term] == word}
+
+    def divisors(self) -> dict[str, int]:
+        """The constants that sizes may be divided by: those of tiles."""
+        return {name: number for name, number in self.constants.items() if 1 < number <= _LARGEST_TILE}
 
     def assume(self, given: tuple, grid: str | None) -> None:
         """Takes --given and --grid."""

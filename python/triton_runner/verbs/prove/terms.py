@@ -7,6 +7,8 @@ Both are made once and compared by identity, so that substitution and proofs can
 
 from __future__ import annotations
 
+import functools
+
 INFINITY = 1 << 200
 
 
@@ -176,6 +178,7 @@ def _joined(op: str, conds, neutral: Cond, absorbing: Cond) -> Cond:
     return Cond(op, *flat) if len(flat) > 1 else flat[0] if flat else neutral
 
 
+@functools.cache
 def negated(cond: Cond) -> Cond:
     if cond.op == "not":
         return cond.args[0]
@@ -335,28 +338,32 @@ def atoms_of(*terms) -> set:
     return seen
 
 
-def interval(value, known: dict | None = None) -> tuple[int, int]:
-    """Bounds of a polynomial; known: narrower ones of atoms."""
+def interval(value, known: dict | None = None, seen: dict | None = None) -> tuple[int, int]:
+    """Bounds of a polynomial; known: narrower ones of atoms; seen: those that were computed for the same
+    question, as atoms are parts of many others."""
+    seen = {} if seen is None else seen
     lo = hi = 0
     for atoms, n in poly(value).parts.items():
         a, b = n, n
         for atom in atoms:
-            c, d = _interval_of(atom, known or {})
+            if atom not in seen:
+                seen[atom] = _interval_of(atom, known or {}, seen)
+            c, d = seen[atom]
             corners = (a * c, a * d, b * c, b * d)
             a, b = max(min(corners), -INFINITY), min(max(corners), INFINITY)
         lo, hi = lo + a, hi + b
     return lo, hi
 
 
-def _interval_of(atom: Atom, known: dict) -> tuple[int, int]:
+def _interval_of(atom: Atom, known: dict, seen: dict) -> tuple[int, int]:
     lo, hi = atom.lo, atom.hi
     if atom in known:
         lo, hi = max(lo, known[atom][0]), min(hi, known[atom][1])
     if atom.kind == "ite":
-        pairs = [interval(arg, known) for arg in atom.args[1:]]
+        pairs = [interval(arg, known, seen) for arg in atom.args[1:]]
         lo, hi = min(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
     elif atom.kind in ("div", "mod"):
-        (a, b), (c, d) = interval(atom.args[0], known), interval(atom.args[1], known)
+        (a, b), (c, d) = interval(atom.args[0], known, seen), interval(atom.args[1], known, seen)
         if c >= 1 and atom.kind == "mod":
             lo, hi = max(lo, 0), min(hi, d - 1, b if a >= 0 else INFINITY)
         elif c >= 1:
