@@ -71,7 +71,7 @@ bool is_first_guess(const Kernel& kernel, uint32_t at) {
     const Instruction& swap = kernel.body[k];
     if (!swap.row) return false;
     if (contains(swap.row->name, "_atomic_cmpswap") && gives_old(swap) && swap.operands.size() > 2) {
-      // Of global_atomic_cmpswap v2, v[0:1], v[2:3], off the data are the new value, and behind it the expected one.
+      // The data of global_atomic_cmpswap v2, v[0:1], v[2:3], off are the new value, and behind it the expected one.
       const bool is_buffer = swap.row->name.starts_with("buffer_");
       const Operand& data = swap.operands[is_buffer ? 0 : 2];
       std::vector<std::string_view> places, addresses;

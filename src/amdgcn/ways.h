@@ -1,4 +1,4 @@
-// Facts that hold along the ways through a kernel: what a step makes of a state, joined where ways meet, until nothing changes.
+// Finds facts that hold along the ways through a kernel: what a step makes of a state, joined where ways meet, until nothing changes.
 #pragma once
 #include <set>
 #include <vector>

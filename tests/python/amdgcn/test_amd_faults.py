@@ -189,7 +189,7 @@ def test_the_guess_of_a_compare_and_swap_is_no_race():
         return _run_text("\n".join(lines), compiled.metadata, args, "race", target), args[1].tolist()
 
     assert run(lines) == (None, [*range(120, 128)])
-    # What the swap does not compare with is an ordinary read.
+    # A value that the swap does not compare with is an ordinary read.
     guess = lines[at].split()[1].rstrip(",")
     dropped = [*lines[: at + 1], "\ts_waitcnt vmcnt(0)", f"\tv_mov_b32_e32 {guess}, 0", *lines[at + 1 :]]
     trap, _ = run(dropped)

@@ -1,4 +1,4 @@
-"""An answer that hangs on loaded integers proposes what to say of them, and with that it is proved."""
+"""Tests that an answer which hangs on loaded integers proposes what to say of them, which proves it."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Proposes what to say of integers that a kernel loads: the bounds with which something is proved.
+"""Finds what to say of integers that a kernel loads: the bounds with which something is proved.
 
 Whether they hold is for the reader to say, who knows what the memory holds. Bounds are sizes that the kernel
 has by name, and quotients of those by its constants.
@@ -57,7 +57,7 @@ class Advice:
         return ", ".join(f"{name} in 0..{word}" for name, (word, _) in chosen.items())
 
     def _some(self, given) -> tuple:
-        """What is given, of sizes that have room for a tile, if there may be such, or for an element."""
+        """Returns what is given, of sizes that have room for a tile, if such may be, or for an element."""
         for least in (_TILE, 1):
             some = (*given, *(ge(term, least) for term in self._sizes.values() if term.const is None))
             if not self._proves(FALSE, some, {}):

@@ -453,7 +453,7 @@ def _group(op, name: str) -> list:
 
 
 def _of(op, given, name: str) -> list:
-    """What is known of a group of operands."""
+    """Returns what is known of a group of operands."""
     operands = list(op.operands)
     return [given[operands.index(value)] for value in _group(op, name)]
 
