@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from triton_runner import _settings
 from triton_runner._launch import launchers
+from triton_runner._memory.torch_modes import sees_higher_order
 
 _UNCAPTURABLE = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 _ALLOCATIONS = {"empty", "empty_strided", "empty_like", "empty_permuted", "new_empty", "new_empty_strided"}
@@ -58,6 +59,7 @@ def _not_permitted(what: str) -> RuntimeError:
     )
 
 
+@sees_higher_order
 class _Operators(TorchDispatchMode):
     """Hands the operators of a capture to its graph."""
 

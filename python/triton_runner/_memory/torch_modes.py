@@ -87,6 +87,27 @@ def hidden_from_compile(mode):
         torch.compile = own
 
 
+def sees_higher_order(mode):
+    """A class of dispatch modes whose objects also see the operators inside of torch's higher-order operators
+    (wrap_triton, flex_attention, cond), which have no schema; without it torch refuses these under a mode."""
+    from torch._C import DispatchKey
+
+    own = mode.__torch_dispatch__
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if hasattr(func, "_schema"):
+            return own(self, func, types, args, kwargs)
+        eager = func.py_kernels.get(DispatchKey.CompositeExplicitAutograd)
+        if eager is None:
+            return func(*args, **(kwargs or {}))
+        with self:
+            return eager(*args, **(kwargs or {}))
+
+    mode.__torch_dispatch__ = __torch_dispatch__
+    mode.supports_higher_order_operators = True
+    return mode
+
+
 def without_modes():
     """Inside, no mode of the program sees the functions of torch that are called."""
     torch = sys.modules.get("torch")

@@ -18,7 +18,7 @@ import numpy
 from triton_runner._memory import uninit, uninit_arrays
 from triton_runner._memory.marks import Place
 from triton_runner._memory.registry import storage_of
-from triton_runner._memory.torch_modes import skip_untraced, untraced
+from triton_runner._memory.torch_modes import sees_higher_order, skip_untraced, untraced
 
 _NUMBERS = 3  # that stand for an element that nobody has written: 0, a large one, a small one
 _TRIED_MOST = 1 << 24  # elements of an operator that is run again: what larger ones give counts as written
@@ -309,6 +309,7 @@ def _mode():
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    @sees_higher_order
     class Mode(TorchDispatchMode):
         watches_memory = True  # --pretend-cuda asks whether others are on
 

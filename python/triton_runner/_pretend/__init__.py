@@ -21,10 +21,10 @@ def install() -> None:
     # With the extension and torch, which the command line does not load before it needs them.
     from triton_runner import _core
     from triton_runner._launch import graphs
-    from triton_runner._pretend import compiling, cublas, half_sums, lowlevel, missing, objects, tensors
+    from triton_runner._pretend import compiling, cublas, lowlevel, missing, objects, operators, tensors
 
     devices.pretends_cuda = True
     devices.first_device = 0
     _core.set_pretend_cuda(True)
-    for part in (lowlevel, objects, missing, cublas, graphs, half_sums, tensors, compiling):
+    for part in (lowlevel, objects, missing, cublas, graphs, operators, tensors, compiling):
         part.install()

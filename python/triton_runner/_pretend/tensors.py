@@ -189,6 +189,9 @@ def _is_tracing() -> bool:
     return top >= 0 and not getattr(torch._C._get_dispatch_stack_at(top), "watches_memory", False)
 
 
+_ELSEWHERE = "If CUDA has it, convert to float32 (or unsigned integers to int64) for the call, and back after"
+
+
 class _Marking(TorchFunctionMode):
     """Marks what torch's functions make on the CPU, and what they compute from such tensors alone."""
 
@@ -198,7 +201,12 @@ class _Marking(TorchFunctionMode):
             return function(*args, **kwargs)
         if function in _constructors:
             return _construct(function, args, kwargs)
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except NotImplementedError as error:
+            if "\" not implemented for '" in str(error) and "--pretend-cuda" not in str(error):
+                error.args = (f"{error} on the CPU, where --pretend-cuda computes. {_ELSEWHERE}",)
+            raise
         if isinstance(result, (torch.Tensor, tuple, list)):
             inputs = [*_tensors_in(args), *_tensors_in(kwargs.values())]
             if inputs and all(_mark_of(t) == "cpu" for t in inputs):

@@ -48,6 +48,18 @@ def kernels_and_operators_run_at_replay():
         equal(result, (4 * x + 1).sum())
 
 
+def launches_through_torch_run_at_replay():
+    x, y = torch.arange(100.0, device="cuda"), torch.ones(100, device="cuda")
+    out = torch.zeros_like(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        torch.library.wrap_triton(scaled_add)[(2,)](x, y, out, 100, 3.0, BLOCK=64)
+        result = out + 1
+    equal(out, torch.zeros_like(x))
+    graph.replay()
+    equal(result, 3 * x + 2)
+
+
 def a_capture_changes_nothing():
     x = torch.zeros(4, device="cuda")
     total = torch.zeros(1, dtype=torch.int32, device="cuda")
@@ -242,7 +254,8 @@ def a_graph_can_be_drawn():
 
 
 CHECKS = [
-    kernels_and_operators_run_at_replay, a_capture_changes_nothing, memory_lives_as_long_as_the_graph,
+    kernels_and_operators_run_at_replay, launches_through_torch_run_at_replay, a_capture_changes_nothing,
+    memory_lives_as_long_as_the_graph,
     views_and_random_numbers, what_reads_a_value_is_refused, wrong_orders_are_refused, graphs_in_graphs,
     training_steps, graphed_callables, operators_with_kernels_inside, benchmarks, a_graph_can_be_drawn,
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch.launchers import Call, axes_of, observing
 from triton_runner._memory.arguments import is_descriptor
+from triton_runner._memory.torch_modes import sees_higher_order
 from triton_runner.verbs.judge import wire
 
 SPACES = ("aten", "prims")  # of torch's own operators
@@ -65,6 +66,7 @@ class Known:
         return self._numbers[id(kernel)]
 
 
+@sees_higher_order
 class Recorder(TorchDispatchMode):
     """Sees the operators of torch and the launches in its block."""
 

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._base.typed import as_json
 from triton_runner._launch.launchers import observing
+from triton_runner._memory.torch_modes import sees_higher_order
 from triton_runner._pipeline.failures import reason_of
 from triton_runner._pretend.tensors import mark
 from triton_runner.verbs.judge import facts, formats, sandbox, wire
@@ -35,6 +36,7 @@ _MOVES = {
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
+@sees_higher_order
 class _Operators(TorchDispatchMode):
     """The operators that compute something, each with how many elements it gives."""
 

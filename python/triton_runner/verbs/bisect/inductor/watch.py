@@ -13,6 +13,7 @@ import functools
 import importlib
 
 from triton_runner._base.typed import as_json
+from triton_runner._memory.torch_modes import sees_higher_order
 from triton_runner.verbs.bisect.inductor import switches
 from triton_runner.verbs.bisect.inductor.compiled import INDUCTOR, OFF, Code, Compiled, Parting
 
@@ -136,6 +137,7 @@ def _rounding(seed: int):
 
     from triton_runner.verbs.bisect.inductor import graphs  # with torch
 
+    @sees_higher_order
     class Rounding(TorchDispatchMode):
         def __init__(self):
             super().__init__()
