@@ -23,7 +23,7 @@ REASONS = {
     "src/probe/insert/insert.cpp": ("ConvertLayout", "the print before it was the reason for the conversion"),
     "src/tile/fuse/fuse.cpp": ("Broadcast", "a column that is repeated is spread out in scratch"),
     "src/tile/fuse/fuse_dots.cpp": ("Broadcast", "a column that scales the accumulator"),
-    "src/tile/check/overflow.cpp": ("Constant", "a factor that is a constant may be a hash's"),
+    "src/tile/lowering.cpp": ("Constant", "a number of the text, which inline assembly and hashes want"),
     "src/tile/check/warps.cpp": (
         "AmdCondBarrier Barrier ConvertLayout GpuBarrier Histogram RocdlBarrier RocdlSBarrier",
         "barriers do nothing in a tile, and two ops bring elements to other warps without an axis",

@@ -67,6 +67,20 @@ bool inside(const ir::Value* v, const ir::Region* region) {
 
 }  // namespace
 
+std::optional<int64_t> constant_integer(const ir::Value& v) {
+  const ir::Op* op = v.defining_op;
+  if (op && op->kind != ir::OpKind::kConstant && op->does(ir::Effect::kMoves) && op->num_operands() == 1)
+    return constant_integer(*op->operand(0));
+  const ir::Attr* value = op && op->kind == ir::OpKind::kConstant ? op->attr("value") : nullptr;
+  if (!value) return {};
+  if (value->kind == ir::AttrKind::kInteger) return value->integer;
+  if (value->kind != ir::AttrKind::kDenseElements || value->raw.empty() ||
+      !(value->splat || value->raw.size() == 1))
+    return {};
+  const auto type = scalar_type(*v.type->scalar());
+  return type ? std::optional(num::sign_extend(value->raw[0], *type)) : std::nullopt;
+}
+
 const OpRow& row_of(ir::OpKind kind) { return kRows[static_cast<size_t>(kind)]; }
 
 Lowering::Lowering(Code& code, base::Diagnostics& sink) : code_(code), sink_(sink) { scopes_.emplace_back(); }

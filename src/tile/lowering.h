@@ -320,4 +320,7 @@ void finish_code(Lowering& lowering);
 const Instr* run_zero(Task& t, const Instr& in);     // its results are 0
 const Instr* run_release(Task& t, const Instr& in);  // drops its operands, which nobody needs any more
 
+// The integer that a value is in every launch, in all of its elements.
+std::optional<int64_t> constant_integer(const ir::Value& v);
+
 }  // namespace triton_runner::tile

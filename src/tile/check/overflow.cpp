@@ -65,21 +65,6 @@ class Integers {
   std::optional<Look> look_;
 };
 
-// The integer that a value is in every launch.
-std::optional<int64_t> constant_integer(const ir::Value& v) {
-  const ir::Op* op = v.defining_op;
-  if (op && op->kind != ir::OpKind::kConstant && op->does(kMoves) && op->num_operands() == 1)
-    return constant_integer(*op->operand(0));
-  const ir::Attr* value = op && op->kind == ir::OpKind::kConstant ? op->attr("value") : nullptr;
-  if (!value) return {};
-  if (value->kind == ir::AttrKind::kInteger) return value->integer;
-  if (value->kind != ir::AttrKind::kDenseElements || value->raw.empty() ||
-      !(value->splat || value->raw.size() == 1))
-    return {};
-  const auto type = num::parse_type(v.type->number_name());
-  return type ? std::optional(num::sign_extend(value->raw[0], *type)) : std::nullopt;
-}
-
 // Returns whether a value is made of places alone: numbers of programs, ranges, integer arguments, constants.
 bool is_place(const ir::Value& v, std::set<const ir::Value*>& seen) {
   if (!seen.insert(&v).second) return true;

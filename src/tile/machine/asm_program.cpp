@@ -8,6 +8,8 @@
 
 #include <triton_runner/num/kernels.h>
 
+#include "lowering.h"
+
 namespace triton_runner::tile {
 namespace {
 
@@ -275,25 +277,34 @@ bool Assembler::add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t
   AsmPort p;
   ptx::Mod reg = ptx::Mod::kNone;
   uint32_t tied = ~0u;
+  std::string name = "asm_operand_" + std::to_string(names_.size());
   if (letters == "r" || letters == "f") {
     reg = letters == "f" ? ptx::Mod::kF32 : ptx::Mod::kB32, p.bytes = 4;
   } else if (letters == "l" || letters == "d") {
     reg = letters == "d" ? ptx::Mod::kF64 : ptx::Mod::kB64, p.bytes = 8;
   } else if (letters == "h" || letters == "c") {
     reg = ptx::Mod::kB16, p.bytes = 2;
+  } else if (!is_result && (letters == "n" || letters == "i")) {
+    const auto number = is_ours_ ? std::nullopt : constant_integer(*op_.operand(value));
+    if (!number || bytes < 4)
+      return fail("constraint '" + constraint + "' wants a constant of 32 or 64 bits, and operand " +
+                      std::to_string(value) + " is none",
+                  {"give it a tl.constexpr, or the constraint r, of a register"});
+    p.bytes = static_cast<uint32_t>(bytes), name = std::to_string(*number);
   } else if (!is_result && !letters.empty() && letters.find_first_not_of("0123456789") == std::string::npos) {
     for (char c : letters) tied = (tied == ~0u ? 0 : tied * 10) + static_cast<uint32_t>(c - '0');
     if (tied >= asm_->outputs.size()) return fail("constraint '" + constraint + "' names no result");
     p.bytes = asm_->outputs[tied].bytes;
   } else {
-    return fail("the constraint '" + constraint + "' is not known", {"r, f: 32 bits; l, d: 64; h: 16"});
+    return fail("the constraint '" + constraint + "' is not known",
+                {"r, f: 32 bits; l, d: 64; h: 16; n, i: a constant"});
   }
   p.value = value, p.element = element;
   if (bytes < p.bytes) p.elements = std::min(most, p.bytes / static_cast<uint32_t>(bytes));
   if (bytes > p.bytes) return fail("constraint '" + constraint + "' has fewer bits than an element");
   element += p.elements;
   p.place = tied == ~0u ? asm_->reserve(p.bytes) : asm_->outputs[tied].place;
-  names_.push_back("asm_operand_" + std::to_string(names_.size()));
+  names_.push_back(std::move(name));
   ties_.push_back(tied);
   registers_.push_back({{}, reg});
   (is_result ? asm_->outputs : asm_->inputs).push_back(p);
@@ -311,7 +322,7 @@ bool Assembler::finish() {
 bool Assembler::parse() {
   std::vector<ptx::Register> given;
   for (size_t i = 0; i < names_.size(); ++i)
-    if (ties_[i] == ~0u) given.push_back({names_[i], registers_[i].type});
+    if (ties_[i] == ~0u && names_[i][0] == 'a') given.push_back({names_[i], registers_[i].type});
   const std::string& text = text_;
   std::string body;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -114,9 +114,9 @@ class Assembler {
   std::vector<std::string> constraints_;
   size_t next_ = 0;
   std::vector<ptx::Register> registers_;
-  std::vector<std::string> names_;
-  std::vector<uint32_t> ties_;    // by constraint: which port's register it is
-  std::vector<uint32_t> places_;  // by register of the parsed function
+  std::vector<std::string> names_;  // of registers; of a constant operand, its number
+  std::vector<uint32_t> ties_;      // by constraint: which port's register it is
+  std::vector<uint32_t> places_;    // by register of the parsed function
   uint32_t carry_ = lanes::kNoRegister;
   bool failed_ = false;
   bool is_ours_ = false;  // the text is not the op's: it may jump, and what is wrong with it is not reported

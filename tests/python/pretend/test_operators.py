@@ -1,4 +1,4 @@
-"""--pretend-cuda: operators of torch for types that CUDA has and torch's build for the CPU lacks."""
+"""Tests operators of torch under --pretend-cuda, for types that CUDA has and the build for the CPU lacks."""
 
 import textwrap
 
