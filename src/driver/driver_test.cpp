@@ -1,6 +1,7 @@
 // Tests libcuda.so.1 through its symbols: a launch from end to end, streams, graphs, handles and pointers that are wrong; and every
 // function in random order with random arguments, after which the process and the driver still stand.
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -525,16 +526,13 @@ class Arguments {
   uint64_t below(uint64_t n) { return random_() % n; }
   char* buffer() { return buffers_[below(std::size(buffers_))].data(); }
 
-  // Keeps what pointers to results hold now: it may be a handle or an address, and no pointer of an argument into a
-  // buffer, past whose end a copy would write.
+  // Keeps what pointers to results hold now: it may be a handle or an address of the driver's blocks, and no pointer to other
+  // memory of the process (a name, a buffer), which a copy would overwrite as NVIDIA's would.
   void learn() {
     for (auto& buffer : buffers_) {
       Handle value;
       std::memcpy(&value, buffer.data(), sizeof value);
-      const auto is_within = [&](const auto& one) {
-        return value >= one.data() && value < one.data() + one.size();
-      };
-      if (value && std::ranges::none_of(buffers_, is_within)) words_.push_back(value);
+      if (value && (is_block(value) || !is_mapped(value))) words_.push_back(value);
       std::fill(buffer.begin(), buffer.end(), '\0');
     }
     if (words_.size() > 64) words_.erase(words_.begin(), words_.begin() + 16);
@@ -564,7 +562,9 @@ class Arguments {
     } else if constexpr (std::is_same_v<T, Handle>) {
       return word();  // also a pointer to memory, which functions read or write: these are left out
     } else if constexpr (std::is_same_v<T, Address>) {
-      return reinterpret_cast<Address>(word()) + (below(4) ? 0 : number());
+      const Address address = reinterpret_cast<Address>(word()) + (below(4) ? 0 : number());
+      const auto at = reinterpret_cast<Handle>(address);
+      return is_block(at) || !is_mapped(at) ? address : reinterpret_cast<Address>(unmapped_);
     } else if constexpr (std::is_same_v<T, Location>) {
       return Location{static_cast<int>(below(4)), static_cast<int>(below(2))};
     } else if constexpr (std::is_pointer_v<T>) {
@@ -582,6 +582,13 @@ class Arguments {
   }
 
  private:
+  static bool is_block(Handle at) { return state().blocks.find(reinterpret_cast<Address>(at)) != nullptr; }
+  static bool is_mapped(Handle at) {
+    char byte;
+    iovec here{&byte, 1}, there{at, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+  }
+
   template <class T>
   void fill(T*, char* at) {
     if constexpr (std::is_same_v<
@@ -598,6 +605,8 @@ class Arguments {
       c.from_device = make<Address>(), c.to_device = make<Address>(), c.from_pitch = number(),
       c.to_pitch = number();
       c.width = small(), c.height = small();
+      if (std::max({c.from_pitch, c.to_pitch, c.width}) * c.height > buffers_[0].size())
+        c.from_host = c.to_host = unmapped_;
       std::memcpy(at, &c, sizeof c);
     } else if constexpr (std::is_same_v<T, Copy3D>) {
       Copy3D c{};
@@ -607,6 +616,8 @@ class Arguments {
       c.from_device = make<Address>(), c.to_device = make<Address>(), c.from_pitch = small(),
       c.to_pitch = small();
       c.width = small(), c.height = small(), c.depth = small();
+      if (std::max({c.from_pitch, c.to_pitch, c.width}) * c.height * c.depth > buffers_[0].size())
+        c.from_host = c.to_host = unmapped_;
       std::memcpy(at, &c, sizeof c);
     } else if constexpr (std::is_same_v<T, LaunchConfig>) {
       LaunchConfig c{1, 1, 1, 32, 1, 1, 0, word(), nullptr, static_cast<unsigned>(below(2))};
@@ -666,6 +677,7 @@ bool takes_memory(std::string_view name) {
                           "cuPointerSetAttribute",
                           "cuMemRangeGetAttribute",
                           "cuMemPoolSetAttribute",
+                          "cuMemPoolSetAccess",
                           "cuMemPoolGetAttribute",
                           "cuStreamGetAttribute",
                           "cuStreamSetAttribute",
