@@ -201,6 +201,8 @@ def tests_of(path: pathlib.Path) -> list[str]:
 
 def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]:
     """The user that has tests, of a file that nothing was seen to enter, and these tests."""
+    # The nearest first: of the same library, and of those what has most of the file's name in it.
+    users = sorted(users, key=lambda one: -text_of(ROOT / one).count(path.stem))
     users = sorted(users, key=lambda one: library_of(ROOT / one) != library_of(path))
     for user in users:
         if (ROOT / user).suffix in (".cpp", ".h") and (found := tests_of(ROOT / user)):
@@ -255,24 +257,34 @@ def makers(tests: list[str]) -> list[str]:
     return list(dict.fromkeys(one[0] for one in found if one))
 
 
+MOST_CASES = 8  # in one command
+
+
 def commands(tests: list[str], path: pathlib.Path) -> str:
-    """How the first tests of each kind are run."""
-    found, kinds = [], set()
+    """How the cases, and the first tests of each other kind, are run."""
+    found, kinds, cases, made = [], set(), [], []
     for test in tests:
         kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
-        if kind in kinds or (ROOT / test).is_dir():
+        if (ROOT / test).is_dir() or (kind in kinds and kind != "case"):
+            continue
+        if kind == "case":
+            place = test.removeprefix("tests/cases/").removeprefix("build/golden/")
+            cases.append(name := str(pathlib.Path(place).with_suffix("")))
+            made += [name] if test.startswith("build/") else []
+        if kind in kinds:
             continue
         kinds.add(kind)
         if kind == "case":
-            name = pathlib.Path(test.removeprefix("tests/cases/").removeprefix("build/golden/")).with_suffix(
-                ""
-            )
-            made = f"python tests/golden/make.py {name}; " if test.startswith("build/") else ""
-            found.append(f"{made}python tests/run_cases.py {name}")
+            found.append("")  # of all of them, in the place of the first
         elif kind == ".py":
             found.append(f"pytest -q {test}")
         else:
             found.append(unit(ROOT / test))
+    if cases:
+        shown = " ".join(cases[:MOST_CASES])
+        more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
+        make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""
+        found[found.index("")] = f"{make}python tests/run_cases.py {shown}{more}"
     if "simd" in path.parts:
         found.append('make test PARTS="build isas"')
     return "; ".join(["make develop", *found]) if found else 'make test PARTS="build unit cases"'

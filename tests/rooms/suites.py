@@ -12,8 +12,9 @@ from rooms.tree import ROOT, Facts, grep, name_of, shown, table, text_of
 PAGES_OF_TESTS = "doc/internals", "doc/reference", "doc/guide", "doc/measurements", "CONTRIBUTING.md"
 PYTHON = ROOT / "tests" / "python"
 BARE = (
-    "triton_runner, all of it; pytest, numpy, torch; and by their bare names what tests/, tests/corpus, "
-    "examples/ and each folder of tests/python have"
+    "triton_runner, all of it; the standard library; what is installed for tests (pytest, numpy, torch, "
+    "triton, ml_dtypes, ...); and by their bare names what tests/, tests/corpus, examples/ and each folder "
+    "of tests/python have"
 )
 OTHERS = (
     "the standard library, triton_runner, and the modules of its own folder; what several harnesses share is "
@@ -118,7 +119,9 @@ def alone(path: pathlib.Path, users: list[str], is_test: bool, is_shared: bool) 
     name, text = name_of(path), text_of(path)
     if is_test:
         return f"pytest -q {name}"
-    users_alone = [one for one in users if "/test_" in one]
+    own = set(re.findall(r"^(?:def |class )?([A-Za-z]\w+)(?: *=|\(|:)", text, re.M))
+    uses = lambda one: len(own & set(re.findall(r"\w+", text_of(ROOT / one))))  # noqa: E731
+    users_alone = sorted((one for one in users if "/test_" in one), key=uses, reverse=True)
     if is_shared or path.name == "conftest.py":
         return f"no: it is shared; pytest -q {users_alone[0] if users_alone else 'tests/python'}"
     lines = text_of(ROOT / "tests" / "README.md").splitlines()

@@ -1,5 +1,5 @@
 // Lowers the ops that the pipeliner and the machine add to a kernel: predicated regions, the predicate of a
-// stage, subtiles, ballots, clocks and warp numbers.
+// stage, subtiles, ballots and clocks.
 #include <chrono>
 #include <numeric>
 #include <span>
