@@ -53,7 +53,10 @@ def of_mlir() -> list[dict]:
             rf"(?:tensor|memdesc|vector|memref|ptr|index|none|[su]?i\d+|{float_})\b",
             "name": "storage.type",
         },
-        {"match": r"(?:(?<!\w)|(?<=[\d?]x))(?:\d+|\?)x(?=[\d?!a-z])", "name": "constant.numeric.shape"},
+        {
+            "match": r"(?!0x[0-9A-F]{4,}\b)(?:(?<!\w)|(?<=[\d?]x))(?:\d+|\?)x(?=[\d?!a-z])",
+            "name": "constant.numeric.shape",
+        },
         {
             "match": r"\b(?:module|attributes|public|private|loc|callsite|fused|at|to|step|iter_args|in|else"
             r"|do|dense|array|unit|unknown|return|partition\d*|default|num_warps|captures)\b(?!\s*=[^=])",

@@ -107,8 +107,7 @@ def shares(proofs: list[dict], limit: float) -> dict[str, str]:
             if one["property"] == name
         )
         whole = sum(count.values()) - count["nothing to prove"]
-        part = round(100 * (count["proved"] + count["refuted"]) / whole) if whole else 0
-        found[name] = f"{count['proved']} proved and {count['refuted']} refuted of {whole}, {part} %"
+        found[name] = f"{count['proved']}+{count['refuted']}/{whole}"
     return found
 
 

@@ -1,7 +1,6 @@
 """Tests triton-runner bisect of programs whose inputs are random, and of results that the target's hardware
 rounds."""
 
-import shutil
 
 import numpy
 import pytest
@@ -10,7 +9,7 @@ triton = pytest.importorskip("triton")
 from bisecting import INSTALLED, judge  # noqa: E402
 from triton_runner import bisect  # noqa: E402
 from triton_runner._base.errors import DiagnosticError  # noqa: E402
-from triton_runner.verbs.bisect import job, runs  # noqa: E402
+from triton_runner.verbs.bisect import job  # noqa: E402
 from triton_runner.verbs.bisect.trial import Launches, Seen  # noqa: E402
 
 # A pass that changes a constant: the result is wrong by a third, whatever the inputs are.
@@ -122,19 +121,3 @@ def test_what_the_tensor_cores_round_is_no_fault_of_a_pass(tmp_path, target, wan
         assert said["notes"][0].startswith("the target's tensor cores sum fp8 in fewer bits")
         assert "max_num_imprecise_acc" in said["notes"][1]
         assert said["evidence"][0]["argument"] == "c" and said["evidence"][0]["want"] == 535.90625
-
-
-def test_a_folder_goes_though_a_run_still_writes_to_it(tmp_path, monkeypatch):
-    folder, own, tries = tmp_path / "caches", shutil.rmtree, []
-    folder.mkdir()
-
-    def removes(path, ignore_errors):
-        tries.append(path)
-        if len(tries) == 1:
-            (folder / "late").write_text("")  # what is written while the first removal is at work
-        else:
-            own(path, ignore_errors)
-
-    monkeypatch.setattr(shutil, "rmtree", removes)
-    runs.removed(str(folder))
-    assert len(tries) == 2 and not folder.exists()

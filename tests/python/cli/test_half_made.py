@@ -5,6 +5,7 @@ import sys
 
 PROGRAM = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 from triton_runner._base import interrupts
 
 class Made:

@@ -1,5 +1,4 @@
-"""Has the program of the golden sessions: a few launches whose kernels have loops, calls, masks, partial
-sums."""
+"""Has the program of the golden sessions: launches whose kernels have loops, calls, masks, partial sums."""
 
 import torch
 import triton

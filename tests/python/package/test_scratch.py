@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,21 @@ def test_a_folder_in_use_stays(place):
     with scratch.folder("test") as path:
         assert ended(child) == 0 and os.path.isdir(path)
     assert [one.name for one in place.iterdir()] == ["triton-runner-of-somebody"]
+
+
+def test_a_folder_goes_though_a_process_still_writes_to_it(place, monkeypatch):
+    folder, own, tries = scratch.folder("test"), shutil.rmtree, []
+
+    def removes(path, ignore_errors):
+        tries.append(path)
+        if len(tries) == 1:
+            pathlib.Path(path, "late").write_text("")  # what is written while the first removal is at work
+        else:
+            own(path, ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", removes)
+    folder.close()
+    assert len(tries) == 2 and not [*place.iterdir()]
 
 
 def test_all_temporary_folders_are_such():
