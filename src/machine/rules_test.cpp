@@ -101,6 +101,20 @@ TEST(a_history_keeps_every_cell) {
     });
 }
 
+// An access that begins within a word ends within one, in the next page too.
+TEST(a_row_that_begins_within_a_word_goes_over_pages) {
+  History history;
+  uint64_t covered = 0;
+  const auto row = [&](History::Row& r, uint64_t, uint64_t bytes, uint64_t size) {
+    CHECK_EQ(size, uint64_t{2});
+    covered += bytes;
+    r.cell.settle(5);
+    return true;
+  };
+  history.rows(2 * 1024 - 6, 16, 4, row, [](Cell&, uint64_t, uint64_t) { CHECK(false); });
+  CHECK_EQ(covered, uint64_t{16});
+}
+
 // As if each address had a clock of its own.
 TEST(clocks_of_atomics_are_those_of_each_address) {
   constexpr uint32_t kAgents = 6, kAddresses = 40;

@@ -1,7 +1,7 @@
 """Makes temporary folders. The process that makes one holds a lock on it for as long as it runs, so that what
 a killed process left can be told from what is in use: the next process that makes a folder removes it.
 
-    with scratch.folder("judge") as path:      /tmp/triton-runner-judge-k2x7f1qa.scratch
+    with scratch.folder("judge") as path:    .../triton-runner-judge-k2x7f1qa.scratch
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ std::vector<Use> uses_of(const Instruction& in);
 uint8_t halves_of(const Instruction& in, const Use& use);
 
 // Is the load `at` the first guess of a loop of compare-and-swap, into which LLVM expands what a chip has no atomic instruction for?
-// What it read is compared with what is there, so that it belongs to the atomic operation: it has the address and the place in the
+// The swap compares what it read with what is there, so that it belongs to the atomic operation: it has the address and the place in the
 // program of a _cmpswap behind it, which compares with the register that it writes.
 bool is_first_guess(const Kernel& kernel, uint32_t at);
 

@@ -116,7 +116,8 @@ class Cells {
   // f() for the cells of one of which row() gives false, having changed nothing, and of those that come after it in the page.
   template <class R, class F>
   void rows(uint64_t address, uint64_t bytes, uint64_t unit, R row, F f) {
-    over_pages(address, bytes, unit, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+    // The cells of all pages are as fine as those where it begins: it ends between two of them.
+    over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
       const auto first = static_cast<uint16_t>((begin - base) >> page.shift),
                  last = static_cast<uint16_t>((end - base) >> page.shift);
       if (!page.full && cut(page, first, last)) {
