@@ -107,11 +107,10 @@ std::optional<Block> of_shape(nb::handle object, uint64_t address) {
                {}};
 }
 
-// The live storage, array or registered block that holds the address.
-std::optional<Block> around(nb::handle object, uint64_t address) {
-  static PyObject* const kAround = interned("around");
+// The live storage, array or registered block that holds the address: one that the object holds, or any (registry.py).
+std::optional<Block> owned(nb::handle object, uint64_t address, PyObject* by) {
   static const nb::handle memory = nb::module_::import_("triton_runner._memory.registry").release();
-  nb::object found = memory.attr(nb::handle(kAround))(object, address);
+  nb::object found = memory.attr(nb::handle(by))(object, address);
   if (found.is_none()) return std::nullopt;
   return Block{address_of(found[0]), address_of(found[1]), nb::cast<bool>(found[3]),
                nb::cast<std::string>(found[2]), nb::borrow(found[4])};
@@ -179,12 +178,16 @@ Kind kind_of(nb::handle v) {
 
 Located locate(nb::handle object) {
   static PyObject* const kAddress = interned("data_ptr");
+  static PyObject* const kHeld = interned("held");
+  static PyObject* const kAround = interned("around");
   nb::object address = taken(PyObject_CallMethodNoArgs(object.ptr(), kAddress));
   Located result{address_of(address), {}};
   if (result.address == 0) return result;
   result.block = of_storage(object);
-  if (!result.block || !holds(*result.block, result.address)) result.block = of_shape(object, result.address);
-  if (!result.block) result.block = around(object, result.address);
+  if (!result.block || !holds(*result.block, result.address))
+    result.block = owned(object, result.address, kHeld);
+  if (!result.block) result.block = of_shape(object, result.address);
+  if (!result.block) result.block = owned(object, result.address, kAround);
   return result;
 }
 

@@ -37,8 +37,9 @@ struct Block {
   nb::object owner;   // what keeps it alive, where that is not the object
 };
 
-// For a Kind::kPointer: its address; and its memory, which is that of its storage, else of its shape and strides,
-// else of what holds the address (triton_runner/_memory/registry.py). None: a null pointer, or nobody knows.
+// For a Kind::kPointer: its address; and its memory, which is that of its storage, else of a tensor or array that it
+// holds, else what its shape and strides reach, else of whatever holds the address (triton_runner/_memory/registry.py).
+// None: a null pointer, or nobody knows.
 struct Located {
   uint64_t address = 0;
   std::optional<Block> block;

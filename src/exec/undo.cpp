@@ -62,14 +62,21 @@ uint64_t page_bytes() {
 std::array<std::atomic<UndoLog*>, 16> logs;
 struct sigaction before;
 std::mutex installing;
-std::atomic_flag handling;  // threads of one launch fault at the same time
+std::atomic<pid_t>
+    handling;  // the thread that handles a fault, or 0: threads of one launch fault at the same time
 
 void on_segv(int number, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  while (handling.test_and_set(std::memory_order_acquire)) {
+  const pid_t thread = ::gettid();
+  // The handler's own fault ends the process: a log was told to hold memory that the process itself uses.
+  const bool is_nested = handling.load(std::memory_order_relaxed) == thread;
+  bool may_go_on = false;
+  if (!is_nested) {
+    for (pid_t nobody = 0; !handling.compare_exchange_weak(nobody, thread, std::memory_order_acquire);)
+      nobody = 0;
+    may_go_on = UndoLog::on_fault(reinterpret_cast<uint64_t>(info->si_addr));
+    handling.store(0, std::memory_order_release);
   }
-  const bool may_go_on = UndoLog::on_fault(reinterpret_cast<uint64_t>(info->si_addr));
-  handling.clear(std::memory_order_release);
   errno = saved_errno;
   if (may_go_on) return;
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);

@@ -3,6 +3,12 @@
 
 #include <triton_runner/exec/undo.h>
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -185,4 +191,23 @@ TEST(threads_that_write_at_the_same_time) {
     log.end();
     for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
   }
+}
+
+// A log whose own members lie in the memory that it holds faults in its handler: the process ends, and does not hang.
+TEST(a_fault_of_the_handler_ends_the_process) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (int number : {SIGSEGV, SIGALRM}) ::signal(number, SIG_DFL);
+    ::alarm(60);
+    void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* log = new (memory) UndoLog;
+    const Allocation all[] = {{reinterpret_cast<uint64_t>(memory), kBytes, "block", true}};
+    log->begin(all);
+    static_cast<volatile char*>(memory)[kBytes / 2] = 1;
+    ::_exit(0);
+  }
+  int status = 0;
+  CHECK_EQ(::waitpid(child, &status, 0), child);
+  CHECK(WIFSIGNALED(status));
+  CHECK_EQ(WTERMSIG(status), SIGSEGV);
 }

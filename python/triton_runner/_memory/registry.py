@@ -64,7 +64,7 @@ _registered = Blocks()  # (bytes, label)
 _met = Blocks()  # (bytes, label, weak reference to the storage or array): what the last walks came by
 
 
-# The last answers of around() by address, as long as they hold: a launch asks for each argument again.
+# The last answers by address, as long as they hold: a launch asks for each argument again.
 _recent: dict[int, tuple] = {}
 _RECENT_MOST = 4096
 
@@ -235,10 +235,10 @@ def _walk(address: int, *walks):
     return None
 
 
-def around(value, address: int):
+def held(value, address: int):
     """(start, bytes, label, writable, owner) of the registered block, live storage or array that holds the
-    address of an object which tells nothing else, or None. What keeps it alive is found once: in the object,
-    else by a walk over everything that lives."""
+    address of an object, found in the object itself, or None. Its shape and strides are not asked: the
+    elements of a wrapper may have another order than in memory (triton_kernels.tensor.Tensor)."""
     recent = _recent.get(address)
     if recent is not None:
         reference, *block = recent
@@ -248,7 +248,17 @@ def around(value, address: int):
     block = _in_blocks(address)
     if block is None:
         _without_overrides(_meet_held, value)
-        block = _known(address) or _without_overrides(_walk, address, _meet_tensors, _meet_arrays)
+        block = _known(address)
+    return _noted(address, block)
+
+
+def around(value, address: int):
+    """As held(), for an object that tells nothing and holds nothing: it is found once, by a walk over
+    everything that lives."""
+    return _noted(address, _without_overrides(_walk, address, _meet_tensors, _meet_arrays))
+
+
+def _noted(address: int, block):
     if block is not None and block[4] is not None:
         if len(_recent) >= _RECENT_MOST:
             _recent.clear()

@@ -24,6 +24,8 @@ def pieces(value) -> tuple[str, list[tuple[int, int]]] | None:
     size = getattr(value, "itemsize", None) or getattr(getattr(value, "dtype", None), "itemsize", None)
     if size is None or not hasattr(value, "shape"):
         return None
+    if not hasattr(value, "untyped_storage") and not hasattr(value, "__array_interface__"):
+        return None  # a wrapper: its shape and strides may not be those of its memory
     shape = tuple(int(n) for n in value.shape)
     strides = strides_of(value, shape)
     address = value.data_ptr() if hasattr(value, "data_ptr") else value.__array_interface__["data"][0]

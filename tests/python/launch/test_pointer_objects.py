@@ -87,9 +87,8 @@ def test_nothing_outside_is_touched(fields, level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_view_without_storage_is_what_its_strides_reach(level):
     x, out = np.arange(N + 2, dtype=np.float32), torch.zeros(N)
-    elements = types.SimpleNamespace(
-        data_ptr=lambda: x.ctypes.data + 4 * N, dtype="float32", shape=(N,), stride=lambda: (-1,)
-    )
+    last = x.ctypes.data + 4 * N
+    elements = types.SimpleNamespace(data_ptr=lambda: last, dtype="float32", shape=(N,), stride=lambda: (-1,))
     with triton_runner.using(level=level):
         reverse[(1,)](elements, out, N=N)
         assert np.array_equal(out.numpy(), x[N:0:-1])
@@ -113,6 +112,35 @@ def test_memory_is_found_that_the_object_holds():
     inside = Holder(x.ctypes.data + 4 * (N - 1), {"deep": [x]})
     reverse[(1,)](inside, Holder(out.data_ptr(), (out,)), N=N)
     assert np.array_equal(out.numpy(), x[::-1])
+
+
+class Swizzled:
+    """Its shape is what people see and its strides are those of the memory, whose elements have another
+    order: together they lead out of the memory, or not to its end (as in `triton_kernels.tensor.Tensor`)."""
+
+    def __init__(self, data, shape, strides):
+        self.storage = types.SimpleNamespace(data=data)
+        self.shape, self.strides, self.dtype = shape, strides, data.dtype
+
+    def stride(self):
+        return self.strides
+
+    def data_ptr(self):
+        return self.storage.data.data_ptr()
+
+
+@pytest.mark.parametrize("strides", ((4 * N, 1), (1, 0)), ids=("beyond", "within"))
+@pytest.mark.parametrize("check", ("race", "oob", "oob,view"))
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_wrapper_s_memory_is_that_of_the_tensor_in_it(level, check, strides):
+    memory = torch.arange(3 * N, dtype=torch.float32)
+    out = torch.zeros(N)
+    with triton_runner.using(level=level, check=check):
+        reverse[(1,)](Swizzled(memory[N - 1 :], (N, 2), strides), out, N=N)
+        assert torch.equal(out, memory[:N].flip(0))
+        if check != "race":
+            with pytest.raises(triton_runner.KernelTrap, match="out of bounds"):
+                reverse[(1,)](Swizzled(memory[N - 2 :], (N, 2), strides), out, N=N)
 
 
 def test_memory_is_found_that_only_others_hold():
