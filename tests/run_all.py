@@ -5,13 +5,13 @@ other parts need is compiled beside the Python tests, which leave a quarter of t
     python tests/run_all.py --turn [NUMBER]     with the share of the rest whose turn it is (.ci/run)
 
 Without parts: those that every change runs. The rest takes turns (TURNS), by the number of commits, so that
-each part runs every few submissions: `share`, the Python tests that cost most and cover least, with
-`releases`; `machine`, those of machine code and of AMD's launches, with `tsan` and with
-`foreign`, some of numba-cuda's own tests; and `asan` with `fuzz`
-(conftest.py names the tests). Three run when they are asked for: `long`, Python
-tests marked so, which take a minute or are one more of their kind, `ubsan`, the unit tests and cases under
-all that UBSan checks, of which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads
-through the bindings, whose extension takes minutes to compile.
+each part runs every few submissions: `share`, the Python tests that cost most and cover least; `programs`,
+strangers' and those of pages, and such as end in the middle, with `releases`; `machine`, those of machine
+code and of AMD's launches, with `tsan` and with `foreign`, some of numba-cuda's own tests; and `asan` with
+`fuzz` (conftest.py names the tests). Three run when they are asked for: `long`, Python tests marked so, which
+take a minute or are one more of their kind, `ubsan`, the unit tests and cases under all that UBSan checks, of
+which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads through the bindings, whose
+extension takes minutes to compile.
 Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
 of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
@@ -183,8 +183,14 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 1200, lambda: [python_tests("not long and not share and not machine")], ("build",)),
+    Part(
+        "python",
+        1200,
+        lambda: [python_tests("not long and not share and not programs and not machine")],
+        ("build",),
+    ),
     Part("share", 600, lambda: [python_tests("share and not long")], ("build",), by_default=False),
+    Part("programs", 600, lambda: [python_tests("programs and not long")], ("build",), by_default=False),
     Part("machine", 500, lambda: [python_tests("machine and not long")], ("build",), by_default=False),
     Part("long", 900, lambda: [python_tests("long")], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
@@ -201,7 +207,7 @@ PARTS = [
 ]
 
 # The parts that run beside those of every change, in turn.
-TURNS = [("asan", "fuzz"), ("share", "releases"), ("machine", "tsan", "foreign")]
+TURNS = [("asan", "fuzz"), ("share",), ("machine", "tsan", "foreign"), ("programs", "releases")]
 
 
 def turn_of_today() -> int:
@@ -363,13 +369,7 @@ def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
                 if builds:
                     built = False
                     break
-            if part.name in (
-                "python",
-                "share",
-                "machine",
-                "long",
-                "releases",
-            ):  # what was skipped and why is said, not hidden
+            if part.name in ("python", "share", "programs", "machine", "long", "releases"):
                 for line in output.splitlines():
                     if line.startswith("SKIPPED"):
                         print(line, flush=True)

@@ -37,38 +37,43 @@ LONGEST = [
 # These cost most and cover least: harnesses, benchmarks, installations, pages whose commands take long. They
 # are marked `share` and run every few submissions (tests/run_all.py); what they reach other tests reach too.
 SHARE = [
+    "test_what_an_adversary_had_verified_is_not",
     "test_conformance", "test_benchmark", "test_bench", "test_isa", "test_sort", "test_torch_compile",
-    "test_experiments", "test_winners", "test_quick", "test_packaging", "test_deploy", "test_memory_use",
-    "test_bisection_timing", "test_gluon_scaled", "test_tutorials", "test_ulp", "test_page",
-    "test_the_trap_is_the_lowest_program_s", "test_a_program_that_waits_for_one_that_trapped_hides_nothing",
-    "test_the_same_page_on_a_busy_machine", "test_on_a_cluster_with_a_worker_killed",
-    "test_verify_that_is_not_to_fail_the_job", "test_killed_in_the_middle",
-    "test_a_case_that_is_made_otherwise_is_shown", "test_holders_are_all_of_them",
-    "test_programs_that_say_cuda_in_two_processes",
-    "test_bisect_names_the_case_and_not_where_it_was_unpacked",
-    "test_a_program_that_ends", "test_a_program_that_does_not_end_by_itself", "test_ctrl_c",
-    "test_a_port_that_is_tried_and_left", "test_the_debugger_is_killed",
-    "test_commands[doc/guide/debug.md]", "test_ctrl_c_stops_a_launch",
-    "test_session[torch-compile]", "test_session[pretend-cuda]",
-    "test_commands[doc/guide/bits.md]", "test_commands[doc/guide/find-a-race.md]",
-    "test_commands[doc/guide/torch-compile.md]", "test_commands[doc/guide/find-the-slow-line.md]",
-    "test_what_a_launch_executes_is_a_figure",
-    "test_commands[doc/guide/reduce.md]", "test_commands[doc/guide/verify.md]",
-    "test_commands[doc/guide/without-a-gpu.md]", "test_commands[doc/guide/overflow.md]",
-    "test_commands[doc/guide/see.md]", "test_commands[doc/guide/passes.md]",
-    "test_commands[doc/guide/pytest.md]", "test_commands[doc/guide/shapes.md]",
-    "test_commands[doc/guide/ghosts.md]", "test_commands[doc/guide/assembler.md]",
-    "test_one_overflow_a_day_is_the_same_beside_other_checks",
+    "test_experiments", "test_winners", "test_memory_use", "test_bisection_timing", "test_gluon_scaled",
+    "test_ulp", "test_the_trap_is_the_lowest_program_s", "test_on_a_cluster_with_a_worker_killed",
+    "test_verify_that_is_not_to_fail_the_job", "test_a_case_that_is_made_otherwise_is_shown",
+    "test_what_a_launch_executes_is_a_figure", "test_one_overflow_a_day_is_the_same_beside_other_checks",
     "test_no_verdict_depends_on_the_words_of_a_trap", "test_the_memory_of_a_verdict",
     "test_a_planted_fault_is_found", "test_processes_that_are_spawned", "test_against_the_metadata",
     "test_runs_share_the_seeds_that_a_program_does_not_set", "test_scratch_of_a_reduction",
-    "test_pointers_are_tensors_addresses_or_none",
-    "test_room", "test_large_arguments_that_are_gone_are_not_kept", "test_what_keeps_every_result_is_seen",
-    "test_commands[doc/reference/views.md]", "test_commands[doc/guide/torch-bisect.md]",
+    "test_pointers_are_tensors_addresses_or_none", "test_large_arguments_that_are_gone_are_not_kept",
+    "test_what_keeps_every_result_is_seen",
     "test_rows_that_one_stride_finds_are_wrong_where_dimensions_are_exchanged_or_padded",
-    "test_no_answer_that_cheats_is_verified", "test_lines", "test_prove_sound", "test_prove_odd",
-    "test_bisection_reads", "test_reduced_amdgcn",
-    "test_a_fault_that_a_square_launch_does_not_show", "test_a_right_kernel_is_proved[matmul_swizzled]",
+    "test_no_answer_that_cheats_is_verified", "test_prove_sound", "test_prove_odd", "test_bisection_reads",
+    "test_reduced_amdgcn", "test_a_fault_that_a_square_launch_does_not_show",
+    "test_a_right_kernel_is_proved[matmul_swizzled]",
+]  # fmt: skip
+
+# Commands of pages, strangers' programs, and programs that end in the middle: they take as long, and have a
+# turn of their own.
+PROGRAMS = [
+    "test_what_is_said_of",
+    "test_quick", "test_packaging", "test_deploy", "test_tutorials", "test_page",
+    "test_a_program_that_waits_for_one_that_trapped_hides_nothing", "test_the_same_page_on_a_busy_machine",
+    "test_killed_in_the_middle", "test_holders_are_all_of_them",
+    "test_programs_that_say_cuda_in_two_processes",
+    "test_bisect_names_the_case_and_not_where_it_was_unpacked", "test_a_program_that_ends",
+    "test_a_program_that_does_not_end_by_itself", "test_ctrl_c", "test_a_port_that_is_tried_and_left",
+    "test_the_debugger_is_killed", "test_commands[doc/guide/debug.md]", "test_ctrl_c_stops_a_launch",
+    "test_session[torch-compile]", "test_session[pretend-cuda]", "test_commands[doc/guide/bits.md]",
+    "test_commands[doc/guide/find-a-race.md]", "test_commands[doc/guide/torch-compile.md]",
+    "test_commands[doc/guide/find-the-slow-line.md]", "test_commands[doc/guide/reduce.md]",
+    "test_commands[doc/guide/verify.md]", "test_commands[doc/guide/without-a-gpu.md]",
+    "test_commands[doc/guide/overflow.md]", "test_commands[doc/guide/see.md]",
+    "test_commands[doc/guide/passes.md]", "test_commands[doc/guide/pytest.md]",
+    "test_commands[doc/guide/shapes.md]", "test_commands[doc/guide/ghosts.md]",
+    "test_commands[doc/guide/assembler.md]", "test_room", "test_commands[doc/reference/views.md]",
+    "test_commands[doc/guide/torch-bisect.md]", "test_lines",
 ]  # fmt: skip
 
 # Machine code beside PTX, random kernels, AMD's launches, passes inside LLVM: marked `machine`, with a turn
@@ -86,6 +91,8 @@ def pytest_collection_modifyitems(items):
         names = {item.path.stem, item.originalname, item.name}
         if names & set(SHARE):
             item.add_marker("share")
+        elif names & set(PROGRAMS):
+            item.add_marker("programs")
         elif names & set(MACHINE):
             item.add_marker("machine")
     place = {f"test_{name}": at for at, name in enumerate(LONGEST)}

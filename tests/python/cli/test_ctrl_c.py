@@ -175,7 +175,6 @@ def interrupted(words, folder, group: bool) -> subprocess.CompletedProcess:
     return subprocess.CompletedProcess(words, process.returncode, out, error)
 
 
-@pytest.mark.share
 @pytest.mark.parametrize("words", REAL, ids=" ".join)
 def test_a_verb_at_work(words, tmp_path):
     """A signal to the process alone, or to all as a terminal sends it."""
@@ -208,7 +207,6 @@ def test_a_program_that_ends_before_it_tells(tmp_path):
     assert done.returncode == 130 and not done.stdout and done.stderr.endswith("interrupted\n"), done
 
 
-@pytest.mark.share
 def test_a_program_that_handles_it(tmp_path):
     """run leaves it the time that it takes."""
     main = "try:\n        call(torch.ones(256))\n    except KeyboardInterrupt:\n        "
@@ -218,7 +216,6 @@ def test_a_program_that_handles_it(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (7, "saved\n", ""), done
 
 
-@pytest.mark.share
 def test_the_calls_of_a_program_are_shown_where_they_are_asked_for(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW.format(main=PLAIN))
     done = interrupted(("run", "--traceback", "slow.py"), tmp_path, group=False)
@@ -258,7 +255,6 @@ product[(4,)](torch.ones(128, K).half(), torch.ones(K, 128).half(), torch.empty(
 """
 
 
-@pytest.mark.share
 @pytest.mark.parametrize("typed", [False, True], ids=["commands", "typed"])
 def test_compare_in_the_debugger(typed, tmp_path):
     """A command at work is interrupted, and the terminal goes on."""
