@@ -4,7 +4,8 @@ three seconds, and then every ten:
 
     ... verify: scan: run 7 of 16: ptx, check race, 13 s
 
-Work that is done sooner shows nothing."""
+Work that is done sooner shows nothing. A program that somebody runs speaks for itself: there a line comes
+only while Triton is at work for three seconds without a break, and each next one after twice as long."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class _Lines:
     def __init__(self, title: str):
         self.title, self._text, self._count, self._began = title, "", "", time.monotonic()
         self._ended = threading.Event()
-        threading.Thread(target=self._write, daemon=True).start()
+        threading.Thread(target=self._run, daemon=True).start()
 
     def told(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
         self._text = self._text if text is None else text.partition("\n")[0]
@@ -35,26 +36,52 @@ class _Lines:
     def stop(self) -> None:
         self._ended.set()
 
-    def _write(self) -> None:
+    def _run(self) -> None:
         delay = LINES_DELAY
         while not self._ended.wait(delay):
             delay = LINES_EVERY
-            if _under_way[-1:] != [self]:
+            self._write()
+
+    def _write(self) -> None:
+        if _under_way[-1:] != [self]:
+            return
+        words = ": ".join(filter(None, (self.title, self._text)))
+        passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            print(f"... {passed}", file=sys.stderr, flush=True)
+
+
+class _Looks(_Lines):
+    """Looks every second at what a program does."""
+
+    def __init__(self, title: str, look):
+        self._look = look
+        super().__init__(title)
+
+    def _run(self) -> None:
+        wanted, told = LINES_DELAY, 0.0
+        while not self._ended.wait(min(1.0, LINES_DELAY)):
+            text = self._look()
+            if text is None:
+                self._began, told = time.monotonic(), 0.0
                 continue
-            words = ": ".join(filter(None, (self.title, self._text)))
-            passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
-            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
-                print(f"... {passed}", file=sys.stderr, flush=True)
+            self.told(text)
+            passed = time.monotonic() - self._began
+            if passed - told >= wanted:
+                self._write()
+                told, wanted = passed, max(LINES_EVERY, 2 * wanted)
 
 
 @contextlib.contextmanager
-def lines(title: str):
+def lines(title: str, look=None):
     """Gives told() as telling() does, in lines, on a terminal too. A stream that was put in the place of the
-    process's own collects what is said, and so does a test: these get no lines."""
+    process's own collects what is said, and so does a test: these get no lines. look(): what a program that
+    this process runs is doing, or None where it is nothing of ours."""
     if sys.stderr is not sys.__stderr__ or "PYTEST_CURRENT_TEST" in os.environ:
         yield _nothing
         return
-    told = _Lines(title or next((outer.title for outer in _under_way if isinstance(outer, _Lines)), ""))
+    title = title or next((outer.title for outer in _under_way if isinstance(outer, _Lines)), "")
+    told = _Looks(title, look) if look else _Lines(title)
     try:
         with _telling(told):
             yield told.told

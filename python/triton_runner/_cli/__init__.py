@@ -19,9 +19,7 @@ from triton_runner._base import interrupts, progress, releases
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._cli import help
 from triton_runner._core.probe import nearest_names
-from triton_runner._programs.options import (
-    verbs,
-)
+from triton_runner._programs.options import ProgramOrFile, verbs
 from triton_runner._programs.settings import LOOK
 from triton_runner._settings import messages
 from triton_runner._worker import spelling
@@ -51,7 +49,9 @@ class _Group(help.Group):
     def resolve_command(self, context, args):
         name, command, rest = super().resolve_command(context, args)
         context.with_resource(_spelled(command.params))
-        if command.listed[0] not in ("", "execute"):  # there the user's program speaks, or the verb itself
+        # Verbs that execute a program leave stderr to it, but for lines of their own; those of "" only speak.
+        speaks = command.listed[0] == "execute" and isinstance(command, ProgramOrFile)
+        if command.listed[0] and not speaks:
             context.with_resource(progress.lines(name))
         return name, command, rest
 

@@ -137,6 +137,68 @@ def test_a_verb_that_counts_nothing():
     assert done.returncode == 0 and done.stderr.startswith("... layout, "), done
 
 
+AT_WORK = """
+import time
+import torch, triton
+import triton.language as tl
+
+@triton.autotune([triton.Config({"B": b}) for b in (16, 32)], key=["n"])
+@triton.jit
+def tuned(x, n, B: tl.constexpr):
+    v = tl.load(x + tl.arange(0, B))
+    for _ in range(n):
+        v = v * 1.5
+    tl.store(x + tl.arange(0, B), v)
+
+@triton.jit
+def alone(x, n):
+    v = tl.load(x)
+    for _ in range(n):
+        v = v * 1.5
+    tl.store(x, v)
+
+x = torch.ones(64)
+if WHICH == "own":
+    time.sleep(3)
+else:
+    dict(tuned=tuned, alone=alone)[WHICH][(1,)](x, LONG)
+print("end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        ("own", None),
+        ("alone", r"running 'alone'"),
+        ("tuned", r"autotuning 'tuned' \(configuration 1 of 2\): running 'tuned'"),
+    ],
+)
+def test_a_program_that_triton_is_at_work_for(which, said, tmp_path):
+    """Lines come while Triton works, whatever the program does else: nothing is said of its own time."""
+    pytest.importorskip("torch")
+    pytest.importorskip("triton")
+    path = tmp_path / "program.py"
+    path.write_text(f"WHICH, LONG = {which!r}, 2**31 - 1\n" + AT_WORK)
+    code = "import sys; from triton_runner._base import progress; progress.LINES_DELAY = 0.2\n"
+    code += "progress.LINES_EVERY = 0.2\nfrom triton_runner._cli import main; main(sys.argv[1:])"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    command = [sys.executable, "-c", code, "run", "--device", "cpu", path]
+    if said is None:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0 and "..." not in done.stderr, done.stderr
+        return
+    environment["TRITON_RUNNER_TIMEOUT"] = "100"  # where no line comes
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if re.fullmatch(rf"\.\.\. run: {said}, \d+ s\n", line):
+                break
+        process.terminate()
+    assert re.fullmatch(rf"\.\.\. run: {said}, \d+ s\n", lines[-1]), lines
+
+
 @pytest.mark.parametrize("name", ["reduce", "compare", "export"])
 def test_a_verb_on_a_terminal_and_in_a_pipe(name, tmp_path, monkeypatch):
     terminal = terminal_of(monkeypatch)

@@ -10,12 +10,14 @@ from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
 from triton_runner._artifact.loading import load
 from triton_runner._artifact.reading import SOURCE
+from triton_runner._base import progress
 from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import ENDINGS, MLIR, level_of_name
 from triton_runner._base.paths import no_level
 from triton_runner._kernel.cases import case
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, describe
+from triton_runner._programs.at_work import at_work
 from triton_runner._programs.programs import Program
 from triton_runner._settings import devices, messages
 
@@ -68,7 +70,8 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
         configure_jit_backend()  # of what torch.compile launches our jit alone sees registers
     silent = messages.silent() if is_code else contextlib.nullcontext()  # the program asked for triton.jit
     with silent, dumping(kernel or None, *selectors, **options) as dump:
-        status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
+        with progress.lines("dump", at_work):
+            status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
     if status and not dump.launches:
         raise fail(f"{program} ended with status {status}, and no launch was recorded", ended=status)
     return dump.launches, status or 0

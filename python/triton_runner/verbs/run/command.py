@@ -8,7 +8,8 @@ import re
 import click
 
 from triton_runner import _settings
-from triton_runner._base import interrupts
+from triton_runner._base import interrupts, progress
+from triton_runner._programs.at_work import at_work
 from triton_runner._programs.look import look
 from triton_runner._programs.options import (
     ProgramOrFile,
@@ -94,7 +95,8 @@ def run(
         raise click.UsageError("--triton is for a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
     interrupts.gently()
-    status = running.run_program(
-        program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
-    )
+    with progress.lines("run", at_work):
+        status = running.run_program(
+            program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
+        )
     return fault_status() or status
