@@ -111,13 +111,14 @@ class _Asked:
 
         checks = judge.checks_of(self.checks)
         compared = (references.named(self.reference),) if self.reference else ()
-        with prints_aside(self.is_json), _settings.using(target=self.target), telling() as say:
+        with prints_aside(self.is_json), _settings.using(target=self.target), telling("verify") as say:
             check_settings()
             how = verdict.Judge(checks, self.strict, say, self.assembled, costs, compared)
             if case.is_case(self.program.name):
                 result = verdict.of_case(self.program.name, how)
             else:
                 judging = program.Judging(how, self.names, self.most, tell)
+                say("running the program")
                 tell(watched.STARTED)
                 result = judging.run(*self.program.words)
             proofs = self._proofs(say) if self.proves else None

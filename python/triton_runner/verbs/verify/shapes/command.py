@@ -86,7 +86,7 @@ def verify(what: str, arguments, as_json: bool, target: str | None, given: dict,
         return watched.Report(result.status, text, files, lines, as_json)
 
     def judge(tell) -> watched.Report:
-        with prints_aside(True), _settings.using(target=target), telling() as say:
+        with prints_aside(True), _settings.using(target=target), telling("verify") as say:
             check_settings()
             tell(watched.STARTED)
             result = shapes.verify_shapes(what, arguments, options, say)
