@@ -46,6 +46,7 @@ struct Module {
     uint64_t bytes;
   };
   std::map<std::string, Variable, std::less<>> variables;
+  std::vector<Address> blocks;                                              // that hold them
   std::shared_ptr<std::map<std::string, uint64_t, std::less<>>> addresses;  // of the variables
   std::vector<std::shared_ptr<Function>> functions;                         // in the text's order
   Handle handle = nullptr, context = nullptr;
