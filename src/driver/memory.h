@@ -68,6 +68,11 @@ class Blocks {
     for (const Address address : gone) release(address);
   }
 
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [address, block] : blocks_) visit(*block);
+  }
+
   // The label of a block that was freed and held the address; empty: none is remembered.
   std::string freed(Address address) const;
   // Bytes were written: they are no longer unwritten. / As those of another block.

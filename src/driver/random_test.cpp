@@ -134,6 +134,16 @@ class Arguments {
     } else if constexpr (std::is_same_v<T, size_t>) {  // how many places an array has
       const size_t n = below(64);
       std::memcpy(at, &n, sizeof n);
+    } else if constexpr (std::is_same_v<T, NodeParams>) {
+      NodeParams p{};
+      const int types[] = {4, 5,  6, 7,
+                           9, 11, 13};  // those without pointers, which others are made of by themselves
+      p.type = types[below(std::size(types))];
+      p.handle = word();
+      if (p.type == 13)
+        p.conditional = {make<Address>(), static_cast<unsigned>(below(4)), static_cast<unsigned>(below(4)),
+                         nullptr, word()};
+      std::memcpy(at, &p, sizeof p);
     } else if constexpr (std::is_same_v<T, HostParams>) {
       HostParams p{do_nothing, nullptr};
       std::memcpy(at, &p, sizeof p);
@@ -192,6 +202,9 @@ bool takes_memory(std::string_view name) {
                           "cuTensorMapReplaceAddress",
                           "cuGraphInstantiateWithParams",
                           "cuGraphExecUpdate",
+                          "cuGraphDebugDotPrint",
+                          "cuDeviceGetGraphMemAttribute",
+                          "cuDeviceSetGraphMemAttribute",
                           "cuLinkCreate",
                           "cuLinkComplete"})
     if (name == one) return true;

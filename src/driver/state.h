@@ -131,9 +131,28 @@ struct Graph;
 struct RunGraph {
   std::shared_ptr<Graph> graph;
 };
+// A word of memory that kernels set, and nodes of a graph look at. Its address is the program's handle of it.
+struct Condition {
+  Address address = 0;
+  uint32_t initial = 0;
+  bool is_reset = false;  // to `initial`, whenever the graph is launched
+  Condition() = default;
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+  ~Condition();
+  // False: the context that it was made in has ended.
+  bool get(uint32_t* value) const;
+  bool set(uint32_t value) const;
+};
+struct RunConditional {
+  enum class How { kIf, kWhile, kSwitch };
+  std::shared_ptr<Condition> condition;
+  How how = How::kIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+};
 // A step of a stream, or of a graph's node.
 using Work = std::variant<std::monostate, Launch, Copy3D, FillParams, Call, Callback, RecordEvent, WaitEvent,
-                          ReleaseBlock, AllocateBlock, WriteValue, WaitValue, RunGraph>;
+                          ReleaseBlock, AllocateBlock, WriteValue, WaitValue, RunGraph, RunConditional>;
 
 struct Node {
   Work work;
@@ -141,6 +160,7 @@ struct Node {
   bool is_enabled = true;
   Handle handle = nullptr;
   Graph* graph = nullptr;
+  std::vector<void*> pointers;  // to values of a launch, or handles of bodies, for programs that ask
 };
 // Something of the program's that a graph keeps: destroyed with the last reference.
 struct UserObject {
@@ -154,6 +174,8 @@ struct Graph {
   Handle handle = nullptr;
   uint64_t id = 0;
   std::map<Handle, uint64_t> objects;  // references to UserObjects
+  std::vector<std::shared_ptr<Condition>> conditions;
+  Node* owner = nullptr;  // that runs it
   ~Graph();
   // In an order in which each comes after those that it waits for; false: there is a circle.
   bool ordered(std::vector<Node*>* out) const;
@@ -168,6 +190,7 @@ struct Capture {
   std::shared_ptr<Graph> graph;
   Handle origin = nullptr;  // the stream in which it began
   uint64_t id = 0;
+  size_t known = 0;  // nodes that the graph had before
   bool is_broken = false;
 };
 
@@ -286,6 +309,7 @@ struct State {
   int primary_uses = 0;
   unsigned primary_flags = 0;
   Handle default_pool = nullptr, pool = nullptr;
+  std::array<uint64_t, 2> graph_bytes_most{};  // that graphs' nodes had allocated, and had reserved
   Handles<Context> contexts;
   Handles<Module> modules;
   Handles<Function> functions, kernels;
