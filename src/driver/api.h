@@ -84,7 +84,7 @@ struct HostParams {
 };
 
 struct Location {
-  int type;  // 1: a device, 2: the host
+  int type;  // 0: none, 1: a device, 2: the host, 3: a NUMA node of it, 4: the thread's
   int id;
 };
 struct PoolProperties {

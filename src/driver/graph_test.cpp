@@ -227,7 +227,7 @@ constexpr char kConditions[] = R"(
 }
 )";
 
-// What x holds after a graph whose kernel sets the condition to `value`, and whose node of the kind fills x[i] in body i.
+// Returns x after a graph whose kernel sets the condition to `value`, and whose node of the kind fills x[i] in body i.
 std::vector<uint32_t> chosen(unsigned type, unsigned bodies, unsigned value) {
   Fixture f;
   const Address x = f.floats({0, 0, 0});

@@ -233,6 +233,7 @@ base::Status read_image(Module& module, std::string bytes) {
     return code.level == "ptx" ? read_ptx(module, std::move(code.content))
                                : read_cubin(module, std::move(code.content));
   }
+  bytes.resize(std::min(bytes.size(), bytes.find('\0')));  // a file may hold the byte that ends a text
   return read_ptx(module, std::move(bytes));
 }
 

@@ -192,6 +192,7 @@ bool takes_memory(std::string_view name) {
                           "cuPointerGetAttributes",
                           "cuPointerSetAttribute",
                           "cuMemRangeGetAttribute",
+                          "cuMemRangeGetAttributes",
                           "cuMemPoolSetAttribute",
                           "cuMemPoolSetAccess",
                           "cuMemPoolGetAttribute",

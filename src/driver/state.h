@@ -308,7 +308,11 @@ struct State {
   Handle primary = nullptr;      // the device's context
   int primary_uses = 0;
   unsigned primary_flags = 0;
-  Handle default_pool = nullptr, pool = nullptr;
+  struct Pools {
+    Handle made = nullptr, now = nullptr;  // the driver's own, and the one that the program chose
+  };
+  std::map<std::array<int, 3>, Pools>
+      default_pools;  // by the type of allocation, and the type and number of the place
   std::array<uint64_t, 2> graph_bytes_most{};  // that graphs' nodes had allocated, and had reserved
   Handles<Context> contexts;
   Handles<Module> modules;
@@ -373,6 +377,8 @@ Error release_block(Address address);
 // allocate.cpp: a block for a node of a graph, which the node allocates when it runs. Null: there is no memory left.
 std::shared_ptr<GraphMemory> graph_memory(size_t bytes);
 Error run_allocation(const AllocateBlock& allocation);
+// launch.cpp: bytes of dynamic shared memory that a launch of the function may ask for.
+int64_t most_dynamic_shared(const Function& f);
 // launch.cpp: the launch of a function as cuLaunchKernel and cuLaunchKernelEx give it.
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out);
 // module.cpp: loads PTX, a cubin or a fatbin. `log` gets what is wrong with it.
