@@ -233,7 +233,8 @@ base::Status read_image(Module& module, std::string bytes) {
     return code.level == "ptx" ? read_ptx(module, std::move(code.content))
                                : read_cubin(module, std::move(code.content));
   }
-  bytes.resize(std::min(bytes.size(), bytes.find('\0')));  // a file may hold the byte that ends a text
+  if (const size_t end = bytes.find('\0'); end != std::string::npos)
+    bytes.resize(end);  // a file may hold the byte that ends a text
   return read_ptx(module, std::move(bytes));
 }
 

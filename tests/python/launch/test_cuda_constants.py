@@ -2,10 +2,12 @@
 
 import pathlib
 import subprocess
+import sys
 
 import pytest
 import triton
 from test_cuda_program import run
+from triton_runner import open_case, verify
 
 PROGRAM = pathlib.Path(__file__).with_name("cuda_constants.py")
 PTX = """
@@ -57,3 +59,20 @@ def test_a_race_with_a_write_of_a_constant_is_found(tmp_path, level):
     assert "cuMemsetD32Async: error 719" in done.stderr
     assert "a fill in the legacy default stream writes" in done.stderr
     assert "which launch 1 (kernel 'k'), " in done.stderr and "in stream 1 reads" in done.stderr
+
+
+def test_machine_code_is_captured_and_judged(tmp_path):
+    """What runs is the cubin, the only level that there is."""
+    done = run(PROGRAM, module(tmp_path, "cubin", 90), 0, options=("--capture", tmp_path / "cases"))
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "cases" / "k-0.trcase"
+    case = open_case(path)
+    assert case.subject.levels == ("cubin",) and case.expects()
+    assert not case.differences(case.run())
+    verdict = verify(path)
+    assert verdict.verdict == "no fault found"
+    assert [one["levels"] for one in verdict.launches] == [["cubin"]]
+    words = [sys.executable, "-m", "triton_runner", "bisect", path]
+    refused = subprocess.run(words, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "it has no Python of its kernel, which other releases would compile" in refused.stderr
