@@ -86,6 +86,18 @@ TEST(wrong_handles_sizes_and_pointers) {
   CHECK_EQ(cuCtxSynchronize(), 0);
 }
 
+TEST(a_block_above_the_launch_bounds_is_an_invalid_value) {
+  Fixture f;
+  Handle module = nullptr, k = nullptr;
+  CHECK_EQ(cuModuleLoadData(&module,
+                            ".version 8.0\n.target sm_80\n.address_size 64\n"
+                            ".visible .entry k() .maxntid 32, 2, 1 { ret; }\n"),
+           0);
+  CHECK_EQ(cuModuleGetFunction(&k, module, "k"), 0);
+  CHECK_EQ(cuLaunchKernel(k, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr), 0);
+  CHECK_EQ(cuLaunchKernel(k, 1, 1, 1, 65, 1, 1, 0, nullptr, nullptr, nullptr), 1);
+}
+
 TEST(destroyed_handles_are_not_given_again) {
   Fixture f;
   Handle first = nullptr, second = nullptr;

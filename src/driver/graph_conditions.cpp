@@ -100,6 +100,41 @@ Error cuGraphAddNode_v2(Handle* out, Handle graph, const Handle* after, const vo
                                        " are not part of this driver: CUDA_ERROR_NOT_SUPPORTED");
   }
 }
+Error cuGraphNodeGetParams(Handle handle, NodeParams* out) {
+  Node* node = node_of(handle);
+  if (!node) return kInvalidHandle;
+  if (!out) return kInvalidValue;
+  *out = {};
+  out->type = type_of(node->work);
+  switch (out->type) {
+    case kKernel:
+      return cuGraphKernelNodeGetParams_v2(handle, &out->kernel);
+    case kMemcpy:
+      return cuGraphMemcpyNodeGetParams(handle, &out->copy.copy);
+    case kMemset:
+      return cuGraphMemsetNodeGetParams(handle, &out->fill);
+    case kHost:
+      return cuGraphHostNodeGetParams(handle, &out->host);
+    case kChild:
+      return cuGraphChildGraphNodeGetGraph(handle, &out->handle);
+    case kWait:
+      return cuGraphEventWaitNodeGetEvent(handle, &out->handle);
+    case kRecord:
+      return cuGraphEventRecordNodeGetEvent(handle, &out->handle);
+    case kAllocate:
+      return cuGraphMemAllocNodeGetParams(handle, &out->allocation);
+    case kFree:
+      return cuGraphMemFreeNodeGetParams(handle, &out->address);
+    case kConditional: {
+      const auto& work = std::get<RunConditional>(node->work);
+      out->conditional = {work.condition->address, static_cast<unsigned>(work.how),
+                          static_cast<unsigned>(work.bodies.size()), node->pointers.data(), nullptr};
+      return kSuccess;
+    }
+    default:
+      return out->type == kEmpty ? kSuccess : kNotSupported;
+  }
+}
 Error cuGraphAddNode(Handle* out, Handle graph, const Handle* after, size_t count, NodeParams* params) {
   return cuGraphAddNode_v2(out, graph, after, nullptr, count, params);
 }

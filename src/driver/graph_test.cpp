@@ -288,6 +288,10 @@ TEST(a_graph_is_repeated_while_its_kernel_says_so) {
   CHECK_EQ(cuGraphAddNode(&node, graph, nullptr, 0, &params), 1);  // a loop has one body
   params.conditional.size = 1;
   CHECK_EQ(cuGraphAddNode(&node, graph, nullptr, 0, &params), 0);
+  NodeParams told{};
+  CHECK_EQ(cuGraphNodeGetParams(node, &told), 0);
+  CHECK(told.type == 13 && told.conditional.handle == condition && told.conditional.type == 1);
+  CHECK_EQ(told.conditional.bodies[0], params.conditional.bodies[0]);
   // The body is captured.
   CHECK_EQ(cuStreamCreate(&stream, 1), 0);
   CHECK_EQ(cuStreamBeginCaptureToGraph(stream, params.conditional.bodies[0], nullptr, nullptr, 0, 0), 0);

@@ -155,8 +155,7 @@ Error check(const Launch& launch) {
     if (launch.cluster[d] == 0 || launch.grid[d] % launch.cluster[d] != 0) return kInvalidClusterSize;
   }
   const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > 1024) return kInvalidValue;
-  if (threads > static_cast<uint64_t>(f.max_threads)) return kLaunchOutOfResources;
+  if (threads > std::min<uint64_t>(1024, static_cast<uint64_t>(f.max_threads))) return kInvalidValue;
   const uint64_t blocks = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   if (blocks > 1 && state().chip.capability < 90) return kNotSupported;
   if (blocks > 16) return kInvalidClusterSize;

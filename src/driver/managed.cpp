@@ -22,6 +22,15 @@ Location place_of(int device) {
 }
 int device_of(const Location& at) { return at.type == 0 ? kNobody : at.type == kOnDevice ? at.id : kTheHost; }
 
+// Checks the pieces of managed memory that a batch names.
+Error check_batch(const Address* at, const size_t* bytes, size_t count, uint64_t flags, Handle stream) {
+  if (!stream_of(stream)) return kInvalidHandle;
+  if (!at || !bytes || count == 0 || flags) return kInvalidValue;
+  for (size_t i = 0; i < count; ++i)
+    if (!managed_block(at[i], bytes[i])) return kInvalidValue;
+  return kSuccess;
+}
+
 }  // namespace
 
 namespace call {
@@ -55,6 +64,28 @@ Error cuMemPrefetchAsync_v2(Address address, size_t bytes, Location at, unsigned
 }
 Error cuMemPrefetchAsync(Address address, size_t bytes, int device, Handle stream) {
   return cuMemPrefetchAsync_v2(address, bytes, place_of(device), 0, stream);
+}
+
+// Place k is that of the pieces from first[k] to first[k + 1].
+Error cuMemPrefetchBatchAsync(Address* at, size_t* bytes, size_t count, Location* places, size_t* first,
+                              size_t places_count, uint64_t flags, Handle stream) {
+  if (const Error error = check_batch(at, bytes, count, flags, stream)) return error;
+  if (!places || !first || places_count == 0 || places_count > count || first[0] != 0) return kInvalidValue;
+  for (size_t k = 0; k < places_count; ++k) {
+    if (first[k] >= count || (k && first[k] <= first[k - 1])) return kInvalidValue;
+    const size_t end = k + 1 < places_count ? std::min(first[k + 1], count) : count;
+    for (size_t i = first[k]; i < end; ++i)
+      if (const Error error = cuMemPrefetchAsync_v2(at[i], bytes[i], places[k], 0, stream)) return error;
+  }
+  return kSuccess;
+}
+// Discarded memory keeps its bytes, which is allowed: nobody may read them before they are written.
+Error cuMemDiscardBatchAsync(Address* at, size_t* bytes, size_t count, uint64_t flags, Handle stream) {
+  return check_batch(at, bytes, count, flags, stream);
+}
+Error cuMemDiscardAndPrefetchBatchAsync(Address* at, size_t* bytes, size_t count, Location* places,
+                                        size_t* first, size_t places_count, uint64_t flags, Handle stream) {
+  return cuMemPrefetchBatchAsync(at, bytes, count, places, first, places_count, flags, stream);
 }
 
 Error cuMemRangeGetAttribute(void* out, size_t out_bytes, int attribute, Address address, size_t bytes) {

@@ -103,6 +103,24 @@ TEST(advice_is_kept_for_those_who_ask) {
   CHECK_EQ(cuMemRangeGetAttribute(&value, 3, 1, at, 64), 1);
 }
 
+TEST(a_batch_goes_to_several_places) {
+  Fixture f;
+  std::array<Address, 3> at{};
+  std::array<size_t, 3> bytes{64, 64, 64};
+  for (Address& one : at) CHECK_EQ(cuMemAllocManaged(&one, 64, 1), 0);
+  std::array<Location, 2> places{kDevice, kHost};
+  std::array<size_t, 2> first{0, 2};
+  CHECK_EQ(cuMemPrefetchBatchAsync(at.data(), bytes.data(), 3, places.data(), first.data(), 2, 0, nullptr),
+           0);
+  for (size_t i = 0; i < 3; ++i) CHECK_EQ(told(at[i], 4)[0], i < 2 ? 0 : -1);
+  CHECK_EQ(cuMemDiscardBatchAsync(at.data(), bytes.data(), 3, 0, nullptr), 0);
+  first[1] = 3;
+  CHECK_EQ(cuMemPrefetchBatchAsync(at.data(), bytes.data(), 3, places.data(), first.data(), 2, 0, nullptr),
+           1);
+  bytes[1] = 65;
+  CHECK_EQ(cuMemDiscardBatchAsync(at.data(), bytes.data(), 3, 0, nullptr), 1);
+}
+
 TEST(a_file_of_ptx_may_end_with_a_zero) {
   Fixture f;
   std::string path = "/tmp/triton-runner-test-XXXXXX";

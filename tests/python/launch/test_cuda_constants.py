@@ -62,7 +62,7 @@ def test_a_race_with_a_write_of_a_constant_is_found(tmp_path, level):
 
 
 def test_machine_code_is_captured_and_judged(tmp_path):
-    """What runs is the cubin, the only level that there is."""
+    """The cubin runs, as the only level that there is."""
     done = run(PROGRAM, module(tmp_path, "cubin", 90), 0, options=("--capture", tmp_path / "cases"))
     assert done.returncode == 0, done.stderr
     path = tmp_path / "cases" / "k-0.trcase"
