@@ -45,11 +45,22 @@ const Section* own_bank(const Elf& elf, const std::string& kernel, int bank) {
   return own ? own : elf.section(name);
 }
 
+constexpr uint8_t kObject = 1;  // a symbol that is a variable
+
+void read_constants(const Elf& elf, CubinKernel& k) {
+  const Section* shared = elf.section(".nv.constant3");
+  if (!shared || own_bank(elf, k.name, 3) != shared) return;
+  for (const Symbol& s : elf.symbols) {
+    if (s.type != kObject || s.section >= elf.sections.size() || &elf.sections[s.section] != shared) continue;
+    if (s.size > 0 && s.value <= shared->size && s.size <= shared->size - s.value)
+      k.constants.push_back({std::string(s.name), s.value, s.size});
+  }
+}
+
 // The variables of the sections that hold global memory, each a symbol.
 void read_variables(const Elf& elf, CubinKernel& k) {
   constexpr uint64_t kMost = uint64_t{1} << 30;
   for (const Symbol& s : elf.symbols) {
-    constexpr uint8_t kObject = 1;
     if (s.type != kObject || s.section >= elf.sections.size()) continue;
     const Section& section = elf.sections[s.section];
     if (section.name != ".nv.global.init" && section.name != ".nv.global") continue;
@@ -110,6 +121,7 @@ base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_
   for (int bank = 1; bank < 8; ++bank)
     if (const Section* own = own_bank(elf, k.name, bank)) k.banks[bank] = std::string(own->content);
   read_variables(elf, k);
+  read_constants(elf, k);
   read_pointers(elf, k);
   return k;
 }

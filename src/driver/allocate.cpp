@@ -27,16 +27,35 @@ Address address_of(const void* pointer) { return reinterpret_cast<Address>(point
 
 Pool* pool_of(Handle handle) { return state().pools.find(handle); }
 
-Handle default_pool() {
-  State& s = state();
-  if (!s.default_pool) {
+constexpr int kPinnedMemory = 1, kManagedMemory = 2;  // types of allocations
+constexpr Location kDevice{1, 0};
+
+bool is_place(const Location& at, int allocation_type) {
+  if (at.type == kDevice.type) return at.id == 0;
+  return at.type >= (allocation_type == kManagedMemory ? 0 : 1) && at.type <= 4;
+}
+
+State::Pools& default_pools(const Location& at, int allocation_type) {
+  State::Pools& out = state().default_pools[{allocation_type, at.type, at.type == kDevice.type ? at.id : 0}];
+  if (!out.made) {
     auto pool = std::make_shared<Pool>();
     pool->is_default = true;
-    pool->properties.allocation_type = 1;
-    pool->properties.location = {1, 0};
-    s.default_pool = s.pools.add(std::move(pool));
+    pool->properties.allocation_type = allocation_type, pool->properties.location = at;
+    out.made = state().pools.add(std::move(pool));
   }
-  return s.default_pool;
+  return out;
+}
+Handle current_pool(const Location& at, int allocation_type) {
+  const State::Pools& pools = default_pools(at, allocation_type);
+  return pools.now ? pools.now : pools.made;
+}
+
+Error choose_pool(Handle* out, const Location* at, int allocation_type, bool is_default) {
+  if (!out || !at || (allocation_type != kPinnedMemory && allocation_type != kManagedMemory))
+    return kInvalidValue;
+  if (!is_place(*at, allocation_type)) return at->type == kDevice.type ? kInvalidDevice : kInvalidValue;
+  *out = is_default ? default_pools(*at, allocation_type).made : current_pool(*at, allocation_type);
+  return kSuccess;
 }
 
 Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle stream) {
@@ -44,14 +63,17 @@ Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle strea
   Stream* s = stream_of(stream);
   if (!pool || !s) return kInvalidHandle;
   if (!out) return kInvalidValue;
+  *out = 0;
+  if (bytes == 0) return kSuccess;
   if (s->capture) {
-    auto memory = bytes ? graph_memory(bytes) : nullptr;
-    if (!memory) return bytes ? kOutOfMemory : kInvalidValue;
+    auto memory = graph_memory(bytes);
+    if (!memory) return kOutOfMemory;
     *out = memory->address;
     return submit(stream, AllocateBlock{std::move(memory)});
   }
   if (pool->properties.max_size && pool->used + bytes > pool->properties.max_size) return kOutOfMemory;
-  if (const Error error = allocate(out, bytes, Kind::kDevice, "cuMemAllocAsync")) return error;
+  const Kind kind = pool->properties.allocation_type == kManagedMemory ? Kind::kManaged : Kind::kDevice;
+  if (const Error error = allocate(out, bytes, kind, "cuMemAllocAsync")) return error;
   state().blocks.starting_at(*out)->pool = pool_handle;
   pool->used += bytes;
   pool->most = std::max(pool->most, pool->used);
@@ -274,33 +296,6 @@ Error cuPointerSetAttribute(const void* value, int attribute, Address pointer) {
   return state().blocks.find(pointer) ? kSuccess : kInvalidValue;
 }
 
-Error cuMemAdvise(Address address, size_t bytes, int advice, int) {
-  if (advice < 1 || advice > 6 || bytes == 0) return kInvalidValue;
-  const Block* block = state().blocks.find(address, bytes);
-  return block && block->kind == Kind::kManaged ? kSuccess : kInvalidValue;
-}
-Error cuMemAdvise_v2(Address address, size_t bytes, int advice, Location) {
-  return cuMemAdvise(address, bytes, advice, 0);
-}
-
-Error cuMemPrefetchAsync(Address address, size_t bytes, int device, Handle stream) {
-  if (!stream_of(stream)) return kInvalidHandle;
-  if (device != 0 && device != -1) return kInvalidDevice;
-  const Block* block = bytes ? state().blocks.find(address, bytes) : nullptr;
-  return block && block->kind == Kind::kManaged ? kSuccess : kInvalidValue;
-}
-Error cuMemPrefetchAsync_v2(Address address, size_t bytes, Location location, unsigned, Handle stream) {
-  return cuMemPrefetchAsync(address, bytes, location.type == 1 ? location.id : -1, stream);
-}
-
-Error cuMemRangeGetAttribute(void* out, size_t out_bytes, int attribute, Address address, size_t bytes) {
-  const Block* block = bytes ? state().blocks.find(address, bytes) : nullptr;
-  if (!out || out_bytes != 4 || !block || block->kind != Kind::kManaged) return kInvalidValue;
-  if (attribute < 1 || attribute > 4) return kNotSupported;
-  put(out, attribute == 2 || attribute == 4 ? -2 : 0);  // no preference, and no place that it was fetched to
-  return kSuccess;
-}
-
 Error cuMemAllocAsync(Address* out, size_t bytes, Handle stream) {
   Handle pool = nullptr;
   cuDeviceGetMemPool(&pool, 0);
@@ -311,35 +306,45 @@ Error cuMemAllocFromPoolAsync(Address* out, size_t bytes, Handle pool, Handle st
 }
 Error cuMemFreeAsync(Address address, Handle stream) {
   if (!stream_of(stream)) return kInvalidHandle;
+  if (address == 0) return kSuccess;  // what an allocation of no bytes gives
   if (!state().blocks.starting_at(address)) return kInvalidValue;
   return submit(stream, ReleaseBlock{address});
 }
 
 Error cuDeviceGetDefaultMemPool(Handle* out, int device) {
-  if (!out) return kInvalidValue;
   if (device != 0) return kInvalidDevice;
-  *out = default_pool();
-  return kSuccess;
+  return choose_pool(out, &kDevice, kPinnedMemory, true);
 }
 Error cuDeviceGetMemPool(Handle* out, int device) {
-  if (!out) return kInvalidValue;
   if (device != 0) return kInvalidDevice;
-  *out = state().pool ? state().pool : default_pool();
-  return kSuccess;
+  return choose_pool(out, &kDevice, kPinnedMemory, false);
 }
 Error cuDeviceSetMemPool(int device, Handle pool) {
   if (device != 0) return kInvalidDevice;
-  if (!pool_of(pool)) return kInvalidValue;
-  state().pool = pool;
+  return cuMemSetMemPool(&kDevice, kPinnedMemory, pool);
+}
+Error cuMemGetDefaultMemPool(Handle* out, const Location* at, int allocation_type) {
+  return choose_pool(out, at, allocation_type, true);
+}
+Error cuMemGetMemPool(Handle* out, const Location* at, int allocation_type) {
+  return choose_pool(out, at, allocation_type, false);
+}
+Error cuMemSetMemPool(const Location* at, int allocation_type, Handle handle) {
+  Handle now = nullptr;
+  if (const Error error = choose_pool(&now, at, allocation_type, false)) return error;
+  const Pool* pool = pool_of(handle);
+  if (!pool || pool->properties.allocation_type != allocation_type) return kInvalidValue;
+  default_pools(*at, allocation_type).now = handle;
   return kSuccess;
 }
 
 Error cuMemPoolCreate(Handle* out, const PoolProperties* properties) {
-  if (!out || !properties || properties->allocation_type != 1) return kInvalidValue;
+  if (!out || !properties) return kInvalidValue;
+  const int type = properties->allocation_type;
+  if (type != kPinnedMemory && type != kManagedMemory) return kInvalidValue;
   if (properties->handle_types != 0) return kNotSupported;  // pools that processes share
   const Location& at = properties->location;
-  if (at.type == 1 && at.id != 0) return kInvalidDevice;
-  if (at.type < 1 || at.type > 3) return kInvalidValue;
+  if (!is_place(at, type)) return at.type == kDevice.type ? kInvalidDevice : kInvalidValue;
   auto pool = std::make_shared<Pool>();
   pool->properties = *properties;
   *out = state().pools.add(std::move(pool));
@@ -349,7 +354,8 @@ Error cuMemPoolCreate(Handle* out, const PoolProperties* properties) {
 Error cuMemPoolDestroy(Handle handle) {
   const Pool* pool = pool_of(handle);
   if (!pool || pool->is_default) return kInvalidValue;
-  if (state().pool == handle) state().pool = nullptr;
+  for (auto& [place, pools] : state().default_pools)
+    if (pools.now == handle) pools.now = nullptr;
   state().pools.remove(handle);
   return kSuccess;
 }

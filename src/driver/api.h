@@ -84,7 +84,7 @@ struct HostParams {
 };
 
 struct Location {
-  int type;  // 1: a device, 2: the host
+  int type;  // 0: none, 1: a device, 2: the host, 3: a NUMA node of it, 4: the thread's
   int id;
 };
 struct PoolProperties {
@@ -106,6 +106,33 @@ struct AllocParams {  // of a graph's node
   Address address;
 };
 static_assert(sizeof(AllocParams) == 120);
+
+struct ConditionalParams {  // of a graph's node
+  Address handle;
+  unsigned type, size;  // 0: if, 1: while, 2: switch; how many bodies
+  void** bodies;        // the driver gives it
+  Handle context;
+};
+struct NodeParams {  // of a node of any kind
+  int type, unused[3];
+  union {
+    KernelParams kernel;
+    struct {
+      int flags, unused;
+      Handle context;
+      Copy3D copy;
+    } copy;
+    FillParams fill;
+    HostParams host;
+    Handle handle;  // of a graph, of an event
+    AllocParams allocation;
+    Address address;
+    ConditionalParams conditional;
+    int64_t words[29];
+  };
+  int64_t last;
+};
+static_assert(sizeof(NodeParams) == 256);
 
 struct Uuid {
   unsigned char bytes[16];

@@ -174,6 +174,10 @@ Error cuKernelSetCacheConfig(Handle handle, int config, int device) {
   return cuFuncSetCacheConfig(handle, config);
 }
 Error cuKernelGetName(const char** out, Handle handle) { return cuFuncGetName(out, handle); }
+Error cuFuncGetParamCount(Handle handle, size_t* out) {
+  return give(function_of(handle), out, [](const Function& f) { return f.params.size(); });
+}
+Error cuKernelGetParamCount(Handle handle, size_t* out) { return cuFuncGetParamCount(handle, out); }
 Error cuKernelGetParamInfo(Handle handle, size_t index, size_t* offset, size_t* bytes) {
   return cuFuncGetParamInfo(handle, index, offset, bytes);
 }
@@ -222,7 +226,7 @@ Error cuOccupancyAvailableDynamicSMemPerBlock(size_t* out, Handle handle, int bl
   Function* f = function_of(handle);
   if (!f) return kInvalidHandle;
   if (!out || blocks < 1 || threads < 1 || threads > f->max_threads) return kInvalidValue;
-  const auto most = static_cast<int64_t>(simt::max_shared_bytes(state().chip.target())) - f->static_shared;
+  const int64_t most = most_dynamic_shared(*f);
   for (int64_t bytes = most / 128 * 128; bytes >= 0; bytes -= 128)
     if (blocks_on_sm(*f, threads, static_cast<size_t>(bytes)) >= blocks)
       return *out = static_cast<size_t>(bytes), kSuccess;

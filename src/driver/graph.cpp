@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "calls.h"
+#include "graph.h"
 
 namespace triton_runner::driver {
 namespace {
@@ -22,72 +23,34 @@ Error release_object(Handle handle, uint64_t count) {
   return kSuccess;
 }
 
-Graph* graph_of(Handle handle) { return state().graphs.find(handle); }
-Node* node_of(Handle handle) { return state().nodes.find(handle); }
-
-void forget_nodes(Graph& graph) {
-  for (const auto& node : graph.nodes) state().nodes.remove(node->handle);
+void forget_inner(Node& node) {
+  for (std::shared_ptr<Graph>* inner : inner_graphs(node.work)) {
+    forget_nodes(**inner);
+    if ((*inner)->handle) state().graphs.remove((*inner)->handle);
+  }
 }
 
 std::shared_ptr<Graph> copied(const Graph& graph, std::map<Node*, Node*>* copies) {
   auto out = std::make_shared<Graph>();
   for (const auto& node : graph.nodes) {
     auto twin = std::make_shared<Node>(*node);
-    twin->graph = out.get(), twin->handle = nullptr;
-    if (auto* child = std::get_if<RunGraph>(&twin->work)) {
-      std::map<Node*, Node*> inner;
-      child->graph = copied(*child->graph, &inner);
-      copies->insert(inner.begin(), inner.end());
+    twin->graph = out.get(), twin->handle = nullptr, twin->pointers.clear();
+    for (std::shared_ptr<Graph>* inner : inner_graphs(twin->work)) {
+      std::map<Node*, Node*> inside;
+      *inner = copied(**inner, &inside);
+      copies->insert(inside.begin(), inside.end());
     }
     (*copies)[node.get()] = twin.get();
     out->nodes.push_back(std::move(twin));
   }
   for (const auto& node : out->nodes)
     for (Node*& before : node->after) before = (*copies)[before];
+  out->conditions = graph.conditions;
   for (const auto& [object, count] : graph.objects) {
     out->objects[object] = count;
     state().objects.find(object)->references += count;
   }
   return out;
-}
-
-Error add(Handle* out, Handle handle, const Handle* after, size_t count, Work work) {
-  Graph* graph = graph_of(handle);
-  if (!graph) return kInvalidHandle;
-  if (!out || (count && !after)) return kInvalidValue;
-  auto node = std::make_shared<Node>();
-  for (size_t i = 0; i < count; ++i) {
-    Node* before = node_of(after[i]);
-    if (!before || before->graph != graph) return kInvalidValue;
-    node->after.push_back(before);
-  }
-  node->work = std::move(work), node->graph = graph;
-  *out = node->handle = state().nodes.add(node);
-  graph->nodes.push_back(std::move(node));
-  return kSuccess;
-}
-
-Error launch_of(const KernelParams* p, Launch* out) {
-  if (!p) return kInvalidValue;
-  const LaunchConfig config{p->grid_x,  p->grid_y,       p->grid_z, p->block_x, p->block_y,
-                            p->block_z, p->shared_bytes, nullptr,   nullptr,    0};
-  return make_launch(p->function ? p->function : p->kernel, config, p->params, p->extra, out);
-}
-
-// The numbers by which cuGraphNodeGetType tells nodes apart.
-int type_of(const Work& work) {
-  constexpr int kKernel = 0, kMemcpy = 1, kMemset = 2, kHost = 3, kChild = 4, kEmpty = 5, kWait = 6,
-                kRecord = 7, kAllocate = 10, kFree = 11, kBatch = 12;
-  if (std::holds_alternative<Launch>(work)) return kKernel;
-  if (std::holds_alternative<Copy3D>(work)) return kMemcpy;
-  if (std::holds_alternative<FillParams>(work)) return kMemset;
-  if (std::holds_alternative<Call>(work) || std::holds_alternative<Callback>(work)) return kHost;
-  if (std::holds_alternative<RunGraph>(work)) return kChild;
-  if (std::holds_alternative<WaitEvent>(work)) return kWait;
-  if (std::holds_alternative<RecordEvent>(work)) return kRecord;
-  if (std::holds_alternative<AllocateBlock>(work)) return kAllocate;
-  if (std::holds_alternative<ReleaseBlock>(work)) return kFree;
-  return std::holds_alternative<std::monostate>(work) ? kEmpty : kBatch;
 }
 
 // Fills an array of at most *count handles; without one it says how many there are.
@@ -118,16 +81,86 @@ Error instantiate(Handle* out, Handle handle, uint64_t flags) {
 // The work of a node in an instantiated graph, if it is of the kind.
 template <class T>
 Error replace(Handle exec_handle, Handle node_handle, T work) {
-  GraphExec* exec = state().execs.find(exec_handle);
-  Node* node = node_of(node_handle);
-  if (!exec || !node) return kInvalidHandle;
-  auto it = exec->copies.find(node);
-  if (it == exec->copies.end() || !std::holds_alternative<T>(it->second->work)) return kInvalidValue;
-  it->second->work = std::move(work);
+  if (!state().execs.find(exec_handle) || !node_of(node_handle)) return kInvalidHandle;
+  Node* copy = copy_of(exec_handle, node_handle);
+  if (!copy || !std::holds_alternative<T>(copy->work)) return kInvalidValue;
+  copy->work = std::move(work);
   return kSuccess;
 }
 
 }  // namespace
+
+Error add_node(Handle* out, Handle handle, const Handle* after, size_t count, Work work) {
+  Graph* graph = graph_of(handle);
+  if (!graph) return kInvalidHandle;
+  if (!out || (count && !after)) return kInvalidValue;
+  auto node = std::make_shared<Node>();
+  for (size_t i = 0; i < count; ++i) {
+    Node* before = node_of(after[i]);
+    if (!before || before->graph != graph) return kInvalidValue;
+    node->after.push_back(before);
+  }
+  node->work = std::move(work), node->graph = graph;
+  *out = node->handle = state().nodes.add(node);
+  graph->nodes.push_back(std::move(node));
+  return kSuccess;
+}
+
+Error launch_of(const KernelParams* p, Launch* out) {
+  if (!p) return kInvalidValue;
+  const LaunchConfig config{p->grid_x,  p->grid_y,       p->grid_z, p->block_x, p->block_y,
+                            p->block_z, p->shared_bytes, nullptr,   nullptr,    0};
+  return make_launch(p->function ? p->function : p->kernel, config, p->params, p->extra, out);
+}
+
+int type_of(const Work& work) {
+  if (std::holds_alternative<Launch>(work)) return 0;
+  if (std::holds_alternative<Copy3D>(work)) return 1;
+  if (std::holds_alternative<FillParams>(work)) return 2;
+  if (std::holds_alternative<Call>(work) || std::holds_alternative<Callback>(work)) return 3;
+  if (std::holds_alternative<RunGraph>(work)) return 4;
+  if (std::holds_alternative<std::monostate>(work)) return 5;
+  if (std::holds_alternative<WaitEvent>(work)) return 6;
+  if (std::holds_alternative<RecordEvent>(work)) return 7;
+  if (std::holds_alternative<AllocateBlock>(work)) return 10;
+  if (std::holds_alternative<ReleaseBlock>(work)) return 11;
+  return std::holds_alternative<RunConditional>(work) ? 13 : 12;
+}
+
+const char* type_name(int type) {
+  constexpr const char* kNames[] = {"kernel",    "memcpy",     "memset",       "host",       "child graph",
+                                    "empty",     "event wait", "event record", "",           "",
+                                    "mem alloc", "mem free",   "batch mem op", "conditional"};
+  return kNames[type];
+}
+
+std::vector<std::shared_ptr<Graph>*> inner_graphs(Work& work) {
+  std::vector<std::shared_ptr<Graph>*> out;
+  if (auto* child = std::get_if<RunGraph>(&work)) out.push_back(&child->graph);
+  if (auto* choice = std::get_if<RunConditional>(&work))
+    for (auto& body : choice->bodies) out.push_back(&body);
+  return out;
+}
+
+void forget_nodes(Graph& graph) {
+  for (const auto& node : graph.nodes) forget_inner(*node), state().nodes.remove(node->handle);
+}
+
+Handle handle_of(const std::shared_ptr<Graph>& inner, Node& owner) {
+  if (inner->handle) return inner->handle;
+  inner->owner = &owner, inner->id = ++state().ids;
+  for (const auto& node : inner->nodes)
+    if (!node->handle) node->handle = state().nodes.add(node);
+  return inner->handle = state().graphs.add(inner);
+}
+
+Node* copy_of(Handle exec_handle, Handle node_handle) {
+  const GraphExec* exec = state().execs.find(exec_handle);
+  Node* node = node_of(node_handle);
+  if (!exec || !node) return nullptr;
+  const auto it = exec->copies.find(node);
+  return it == exec->copies.end() ? nullptr : it->second;
+}
 
 Graph::~Graph() {
   for (const auto& [object, count] : objects) release_object(object, count);
@@ -209,20 +242,11 @@ Error cuGraphDestroyNode(Handle handle) {
   Graph& graph = *node->graph;
   for (const auto& other : graph.nodes) std::erase(other->after, node);
   forget_captured(node);
+  forget_inner(*node);
   state().nodes.remove(handle);
   std::erase_if(graph.nodes, [&](const auto& one) { return one.get() == node; });
   return kSuccess;
 }
-Error cuGraphKernelNodeSetParams_v2(Handle handle, const KernelParams* params) {
-  Node* node = node_of(handle);
-  if (!node) return kInvalidHandle;
-  Launch launch;
-  if (const Error error = launch_of(params, &launch)) return error;
-  if (!std::holds_alternative<Launch>(node->work)) return kInvalidValue;
-  node->work = std::move(launch);
-  return kSuccess;
-}
-
 Error cuGraphCreate(Handle* out, unsigned flags) {
   if (!out || flags) return kInvalidValue;
   auto graph = std::make_shared<Graph>();
@@ -234,6 +258,7 @@ Error cuGraphCreate(Handle* out, unsigned flags) {
 Error cuGraphDestroy(Handle handle) {
   Graph* graph = graph_of(handle);
   if (!graph) return kInvalidHandle;
+  if (graph->owner) return kInvalidValue;  // it ends with the node that runs it
   forget_nodes(*graph);
   state().graphs.remove(handle);
   return kSuccess;
@@ -255,39 +280,39 @@ Error cuGraphAddKernelNode_v2(Handle* out, Handle graph, const Handle* after, si
                               const KernelParams* params) {
   Launch launch;
   if (const Error error = launch_of(params, &launch)) return error;
-  return add(out, graph, after, count, std::move(launch));
+  return add_node(out, graph, after, count, std::move(launch));
 }
 Error cuGraphAddMemcpyNode(Handle* out, Handle graph, const Handle* after, size_t count, const Copy3D* copy,
                            Handle) {
   if (!copy) return kInvalidValue;
   if (const Error error = check_copy(*copy)) return error;
-  return add(out, graph, after, count, *copy);
+  return add_node(out, graph, after, count, *copy);
 }
 Error cuGraphAddMemsetNode(Handle* out, Handle graph, const Handle* after, size_t count,
                            const FillParams* fill, Handle) {
   if (!fill) return kInvalidValue;
   if (const Error error = check_fill(*fill)) return error;
-  return add(out, graph, after, count, *fill);
+  return add_node(out, graph, after, count, *fill);
 }
 Error cuGraphAddHostNode(Handle* out, Handle graph, const Handle* after, size_t count,
                          const HostParams* host) {
   if (!host || !host->function) return kInvalidValue;
-  return add(out, graph, after, count, Call{host->function, host->data});
+  return add_node(out, graph, after, count, Call{host->function, host->data});
 }
 Error cuGraphAddEmptyNode(Handle* out, Handle graph, const Handle* after, size_t count) {
-  return add(out, graph, after, count, std::monostate{});
+  return add_node(out, graph, after, count, std::monostate{});
 }
 Error cuGraphAddChildGraphNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle child) {
   const Graph* inner = graph_of(child);
   if (!inner || child == graph) return kInvalidValue;
   std::map<Node*, Node*> copies;
-  return add(out, graph, after, count, RunGraph{copied(*inner, &copies)});
+  return add_node(out, graph, after, count, RunGraph{copied(*inner, &copies)});
 }
 Error cuGraphAddEventRecordNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle event) {
-  return state().events.find(event) ? add(out, graph, after, count, RecordEvent{event}) : kInvalidHandle;
+  return state().events.find(event) ? add_node(out, graph, after, count, RecordEvent{event}) : kInvalidHandle;
 }
 Error cuGraphAddEventWaitNode(Handle* out, Handle graph, const Handle* after, size_t count, Handle event) {
-  return state().events.find(event) ? add(out, graph, after, count, WaitEvent{event}) : kInvalidHandle;
+  return state().events.find(event) ? add_node(out, graph, after, count, WaitEvent{event}) : kInvalidHandle;
 }
 
 Error cuGraphAddDependencies(Handle handle, const Handle* from, const Handle* to, size_t count) {
@@ -344,12 +369,12 @@ Error cuGraphAddMemAllocNode(Handle* out, Handle graph, const Handle* after, siz
   auto memory = graph_memory(params->bytes);
   if (!memory) return kOutOfMemory;
   params->address = memory->address;
-  return add(out, graph, after, count, AllocateBlock{std::move(memory)});
+  return add_node(out, graph, after, count, AllocateBlock{std::move(memory)});
 }
 Error cuGraphAddMemFreeNode(Handle* out, Handle graph, const Handle* after, size_t count, Address address) {
   const Block* block = state().blocks.starting_at(address);
   if (!block || !block->is_of_graph) return kInvalidValue;
-  return add(out, graph, after, count, ReleaseBlock{address});
+  return add_node(out, graph, after, count, ReleaseBlock{address});
 }
 Error cuGraphMemAllocNodeGetParams(Handle handle, AllocParams* out) {
   const Node* node = node_of(handle);
@@ -371,19 +396,17 @@ Error cuGraphMemFreeNodeGetParams(Handle handle, Address* out) {
 Error cuDeviceGraphMemTrim(int device) { return device == 0 ? kSuccess : kInvalidDevice; }
 
 Error cuGraphNodeSetEnabled(Handle exec_handle, Handle handle, unsigned is_enabled) {
-  GraphExec* exec = state().execs.find(exec_handle);
-  if (!exec || !node_of(handle)) return kInvalidHandle;
-  auto it = exec->copies.find(node_of(handle));
-  if (it == exec->copies.end()) return kInvalidValue;
-  it->second->is_enabled = is_enabled != 0;
+  if (!state().execs.find(exec_handle) || !node_of(handle)) return kInvalidHandle;
+  Node* copy = copy_of(exec_handle, handle);
+  if (!copy) return kInvalidValue;
+  copy->is_enabled = is_enabled != 0;
   return kSuccess;
 }
 Error cuGraphNodeGetEnabled(Handle exec_handle, Handle handle, unsigned* out) {
-  GraphExec* exec = state().execs.find(exec_handle);
-  if (!exec || !node_of(handle)) return kInvalidHandle;
-  auto it = exec->copies.find(node_of(handle));
-  if (!out || it == exec->copies.end()) return kInvalidValue;
-  *out = it->second->is_enabled;
+  if (!state().execs.find(exec_handle) || !node_of(handle)) return kInvalidHandle;
+  const Node* copy = copy_of(exec_handle, handle);
+  if (!out || !copy) return kInvalidValue;
+  *out = copy->is_enabled;
   return kSuccess;
 }
 

@@ -155,17 +155,11 @@ Error check(const Launch& launch) {
     if (launch.cluster[d] == 0 || launch.grid[d] % launch.cluster[d] != 0) return kInvalidClusterSize;
   }
   const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > 1024) return kInvalidValue;
-  if (threads > static_cast<uint64_t>(f.max_threads)) return kLaunchOutOfResources;
+  if (threads > std::min<uint64_t>(1024, static_cast<uint64_t>(f.max_threads))) return kInvalidValue;
   const uint64_t blocks = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   if (blocks > 1 && state().chip.capability < 90) return kNotSupported;
   if (blocks > 16) return kInvalidClusterSize;
-  constexpr int kDynamic = 8;
-  auto asked = f.settings.find(kDynamic);
-  const int64_t most = asked != f.settings.end()
-                           ? std::max<int64_t>(asked->second, (48 << 10) - f.static_shared)
-                           : (48 << 10) - f.static_shared;
-  if (launch.shared_bytes > std::max<int64_t>(most, 0)) return kInvalidValue;
+  if (launch.shared_bytes > most_dynamic_shared(f)) return kInvalidValue;
   if (launch.is_cooperative) {
     const uint64_t all = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     if (all > static_cast<uint64_t>(fitting(f, launch))) return kCooperativeLaunchTooLarge;
@@ -226,6 +220,13 @@ std::string readable(const std::string& name) {
   for (size_t at; (at = out.find("[abi:")) != std::string::npos;) out.erase(at, out.find(']', at) + 1 - at);
   out = out.substr(0, out.find_first_of("(<"));
   return out.substr(out.rfind(' ') + 1);  // without the type that a template returns
+}
+
+int64_t most_dynamic_shared(const Function& f) {
+  constexpr int kDynamic = 8;  // the function's attribute
+  const int64_t plain = std::max<int64_t>((48 << 10) - f.static_shared, 0);
+  const auto asked = f.settings.find(kDynamic);
+  return asked == f.settings.end() ? plain : std::max<int64_t>(asked->second, plain);
 }
 
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out) {

@@ -43,6 +43,8 @@ base::Result<std::string> listing_of(const std::string& cubin) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY,
+                                   0);  // it warns of other releases' cubins
   std::string words[] = {program, "-hex", "-gi", "-gp", "-c", path};
   char* argv[7] = {};
   for (int i = 0; i < 6; ++i) argv[i] = words[i].data();

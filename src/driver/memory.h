@@ -31,8 +31,12 @@ struct Block {
   Handle pool = nullptr;
   Handle context = nullptr;
   bool is_writable = true;
-  bool is_of_graph = false;        // a node of a graph allocates it
-  bool is_away = false;            // a graph's that no run has allocated, or that was freed
+  bool is_of_graph = false;  // a node of a graph allocates it
+  bool is_away = false;      // a graph's that no run has allocated, or that was freed
+  struct {                   // what cuMemAdvise and cuMemPrefetchAsync said of managed memory
+    bool is_read_mostly = false, by_device = false, by_host = false;
+    Location preferred{}, fetched{};
+  } advice;
   std::vector<uint8_t> unwritten;  // as exec::Allocation has it; empty: not looked at
 
   bool is_host() const { return kind == Kind::kPinned || kind == Kind::kRegistered; }
@@ -66,6 +70,11 @@ class Blocks {
     for (auto& [address, block] : blocks_)
       if (condition(*block)) gone.push_back(address);
     for (const Address address : gone) release(address);
+  }
+
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [address, block] : blocks_) visit(*block);
   }
 
   // The label of a block that was freed and held the address; empty: none is remembered.

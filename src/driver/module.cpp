@@ -73,15 +73,22 @@ base::Result<artifact::DeviceCode> choose(const std::string& bytes) {
   return *best;
 }
 
-Module::Variable place(Module& module, std::string_view name, uint64_t bytes, uint64_t align,
-                       bool is_writable) {
+Address place_block(Module& module, const std::string& label, uint64_t bytes, uint64_t align,
+                    bool is_writable) {
   Block* block = state().blocks.allocate(bytes, Kind::kVariable, "variable", std::max<uint64_t>(align, 256));
   if (!block) throw std::bad_alloc();
-  block->label = "variable '" + std::string(name) + "' (" + std::to_string(bytes) + " bytes)";
+  block->label = label + " (" + std::to_string(bytes) + " bytes)";
   block->is_writable = is_writable;
   block->context = module.context;
-  (*module.addresses)[std::string(name)] = block->address;
-  return module.variables[std::string(name)] = {block->address, bytes};
+  module.blocks.push_back(block->address);
+  return block->address;
+}
+
+Module::Variable place(Module& module, std::string_view name, uint64_t bytes, uint64_t align,
+                       bool is_writable) {
+  const Address at = place_block(module, "variable '" + std::string(name) + "'", bytes, align, is_writable);
+  (*module.addresses)[std::string(name)] = at;
+  return module.variables[std::string(name)] = {at, bytes};
 }
 
 void place_variables(Module& module) {
@@ -114,6 +121,26 @@ void place_variables(Module& module) {
   });
 }
 
+void put_pointer(Module& module, const artifact::CubinKernel::Pointer& p, Address holder, uint64_t bytes) {
+  auto target = module.variables.find(p.symbol);
+  if (target == module.variables.end() || p.offset + 8 > bytes) return;
+  const uint64_t value = p.value + target->second.address;
+  std::memcpy(reinterpret_cast<char*>(holder) + p.offset, &value, 8);
+}
+
+// The constant memory of a cubin, whose variables lie in one bank.
+void place_constants(Module& module, const artifact::CubinKernel& kernel) {
+  const std::string name(artifact::kConstantMemory);
+  if (kernel.constants.empty() || module.addresses->contains(name)) return;
+  const std::string& bank = kernel.banks.at(3);
+  const Address at = place_block(module, name, bank.size(), 256, false);
+  std::memcpy(reinterpret_cast<void*>(at), bank.data(), bank.size());
+  (*module.addresses)[name] = at;
+  for (const auto& c : kernel.constants) module.variables[c.name] = {at + c.offset, c.bytes};
+  for (const auto& p : kernel.pointers)
+    if (p.bank == 3) put_pointer(module, p, at, bank.size());
+}
+
 // Those of a cubin that the kernel sees; other kernels of the cubin share them.
 void place_variables(Module& module, const artifact::CubinKernel& kernel) {
   std::vector<bool> is_new;
@@ -124,13 +151,11 @@ void place_variables(Module& module, const artifact::CubinKernel& kernel) {
     std::memcpy(reinterpret_cast<void*>(at.address), v.bytes.data(), v.bytes.size());
   }
   for (const auto& p : kernel.pointers) {
-    auto target = module.variables.find(p.symbol);
-    if (p.bank >= 0 || !is_new[p.variable] || target == module.variables.end()) continue;
-    const uint64_t value = p.value + target->second.address;
+    if (p.bank >= 0 || !is_new[p.variable]) continue;
     const auto& holder = module.variables.find(kernel.variables[p.variable].name)->second;
-    if (p.offset + 8 <= holder.bytes)
-      std::memcpy(reinterpret_cast<char*>(holder.address) + p.offset, &value, 8);
+    put_pointer(module, p, holder.address, holder.bytes);
   }
+  place_constants(module, kernel);
 }
 
 void add_function(Module& module, std::shared_ptr<Function> function) {
@@ -193,6 +218,8 @@ base::Status read_cubin(Module& module, std::string bytes) {
     if (d.max_threads) f->max_threads = *d.max_threads;
     f->registers = d.n_regs.value_or(0), f->local_bytes = static_cast<int>(d.local_bytes.value_or(0));
     f->static_shared = d.static_shared.value_or(0);
+    if (auto bank = kernel.banks.find(3); bank != kernel.banks.end())
+      f->constant_bytes = static_cast<int>(bank->second.size());
     if (d.cluster)
       for (size_t i = 0; i < 3; ++i) f->cluster[i] = static_cast<uint32_t>((*d.cluster)[i]);
     add_function(module, std::move(f));
@@ -206,6 +233,8 @@ base::Status read_image(Module& module, std::string bytes) {
     return code.level == "ptx" ? read_ptx(module, std::move(code.content))
                                : read_cubin(module, std::move(code.content));
   }
+  if (const size_t end = bytes.find('\0'); end != std::string::npos)
+    bytes.resize(end);  // a file may hold the byte that ends a text
   return read_ptx(module, std::move(bytes));
 }
 
@@ -262,7 +291,7 @@ void forget(Module& module) {
 }
 
 Module::~Module() {
-  for (const auto& [name, variable] : variables) state().blocks.release(variable.address);
+  for (const Address block : blocks) state().blocks.release(block);
 }
 
 Error load_module(std::string image, std::shared_ptr<Module>* out, std::string* log) {

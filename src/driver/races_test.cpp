@@ -3,8 +3,7 @@
 #include <functional>
 #include <thread>
 
-#include "symbols.h"
-#include "test.h"
+#include "test_context.h"
 
 using namespace triton_runner;
 using namespace triton_runner::driver;
@@ -38,17 +37,12 @@ const char kRaceText[] = R"(
 }
 )";
 
-struct Program {
-  Handle context = nullptr, module = nullptr, s = nullptr, t = nullptr, event = nullptr;
+struct Program : Primary {
+  Handle module = nullptr, s = nullptr, t = nullptr, event = nullptr;
   Address x = 0, y = 0, z = 0;
   std::vector<uint32_t> host = std::vector<uint32_t>(64);
   int error = 0;  // the first one
   explicit Program(unsigned flags = 1) {
-    setenv("TRITON_RUNNER_CUDA_CHIP", "h100 90 132 1.98e9 3.35e12 52428800", 1);
-    CHECK_EQ(cuInit(0), 0);
-    CHECK_EQ(cuDevicePrimaryCtxRetain(&context, 0), 0);
-    CHECK_EQ(cuCtxSetCurrent(context), 0);
-    CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
     state().races = std::make_unique<Races>();
     state().checks |= exec::kCheckRace;
     ok(cuModuleLoadData(&module, kRaceText));
@@ -60,10 +54,7 @@ struct Program {
   ~Program() {
     state().races = nullptr;
     state().checks = exec::kCheckOutOfBounds;
-    cuDevicePrimaryCtxRelease_v2(0);
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
   void ok(int result) { error = error ? error : result; }
   void launch(const char* name, Handle stream, Address a, Address b = 0) {
     Handle function = nullptr;

@@ -46,6 +46,7 @@ struct Module {
     uint64_t bytes;
   };
   std::map<std::string, Variable, std::less<>> variables;
+  std::vector<Address> blocks;                                              // that hold them
   std::shared_ptr<std::map<std::string, uint64_t, std::less<>>> addresses;  // of the variables
   std::vector<std::shared_ptr<Function>> functions;                         // in the text's order
   Handle handle = nullptr, context = nullptr;
@@ -130,9 +131,28 @@ struct Graph;
 struct RunGraph {
   std::shared_ptr<Graph> graph;
 };
+// A word of memory that kernels set, and nodes of a graph look at. Its address is the program's handle of it.
+struct Condition {
+  Address address = 0;
+  uint32_t initial = 0;
+  bool is_reset = false;  // to `initial`, whenever the graph is launched
+  Condition() = default;
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+  ~Condition();
+  // False: the context that it was made in has ended.
+  bool get(uint32_t* value) const;
+  bool set(uint32_t value) const;
+};
+struct RunConditional {
+  enum class How { kIf, kWhile, kSwitch };
+  std::shared_ptr<Condition> condition;
+  How how = How::kIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+};
 // A step of a stream, or of a graph's node.
 using Work = std::variant<std::monostate, Launch, Copy3D, FillParams, Call, Callback, RecordEvent, WaitEvent,
-                          ReleaseBlock, AllocateBlock, WriteValue, WaitValue, RunGraph>;
+                          ReleaseBlock, AllocateBlock, WriteValue, WaitValue, RunGraph, RunConditional>;
 
 struct Node {
   Work work;
@@ -140,6 +160,7 @@ struct Node {
   bool is_enabled = true;
   Handle handle = nullptr;
   Graph* graph = nullptr;
+  std::vector<void*> pointers;  // to values of a launch, or handles of bodies, for programs that ask
 };
 // Something of the program's that a graph keeps: destroyed with the last reference.
 struct UserObject {
@@ -153,6 +174,8 @@ struct Graph {
   Handle handle = nullptr;
   uint64_t id = 0;
   std::map<Handle, uint64_t> objects;  // references to UserObjects
+  std::vector<std::shared_ptr<Condition>> conditions;
+  Node* owner = nullptr;  // that runs it
   ~Graph();
   // In an order in which each comes after those that it waits for; false: there is a circle.
   bool ordered(std::vector<Node*>* out) const;
@@ -167,6 +190,7 @@ struct Capture {
   std::shared_ptr<Graph> graph;
   Handle origin = nullptr;  // the stream in which it began
   uint64_t id = 0;
+  size_t known = 0;  // nodes that the graph had before
   bool is_broken = false;
 };
 
@@ -284,7 +308,12 @@ struct State {
   Handle primary = nullptr;      // the device's context
   int primary_uses = 0;
   unsigned primary_flags = 0;
-  Handle default_pool = nullptr, pool = nullptr;
+  struct Pools {
+    Handle made = nullptr, now = nullptr;  // the driver's own, and the one that the program chose
+  };
+  std::map<std::array<int, 3>, Pools>
+      default_pools;  // by the type of allocation, and the type and number of the place
+  std::array<uint64_t, 2> graph_bytes_most{};  // that graphs' nodes had allocated, and had reserved
   Handles<Context> contexts;
   Handles<Module> modules;
   Handles<Function> functions, kernels;
@@ -348,6 +377,8 @@ Error release_block(Address address);
 // allocate.cpp: a block for a node of a graph, which the node allocates when it runs. Null: there is no memory left.
 std::shared_ptr<GraphMemory> graph_memory(size_t bytes);
 Error run_allocation(const AllocateBlock& allocation);
+// launch.cpp: bytes of dynamic shared memory that a launch of the function may ask for.
+int64_t most_dynamic_shared(const Function& f);
 // launch.cpp: the launch of a function as cuLaunchKernel and cuLaunchKernelEx give it.
 Error make_launch(Handle function, const LaunchConfig& config, void** params, void** extra, Launch* out);
 // module.cpp: loads PTX, a cubin or a fatbin. `log` gets what is wrong with it.

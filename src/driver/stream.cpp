@@ -109,8 +109,9 @@ void end_capture(Capture* capture) {
   for (const auto& [handle, context] : s.contexts) leave(context->legacy), leave(context->per_thread);
 }
 
-// Whether every node leads to one of `last`: streams that were drawn into the capture came back.
-bool is_joined(const Graph& graph, const std::vector<Node*>& last) {
+// Whether every node that was captured leads to one of `last`: streams that were drawn into the capture came back.
+bool is_joined(const Capture& capture, const std::vector<Node*>& last) {
+  const auto& nodes = capture.graph->nodes;
   std::vector<const Node*> path(last.begin(), last.end()), seen;
   while (!path.empty()) {
     const Node* node = path.back();
@@ -119,10 +120,17 @@ bool is_joined(const Graph& graph, const std::vector<Node*>& last) {
     seen.push_back(node);
     path.insert(path.end(), node->after.begin(), node->after.end());
   }
-  return seen.size() == graph.nodes.size();
+  return std::all_of(nodes.begin() + static_cast<ptrdiff_t>(std::min(capture.known, nodes.size())),
+                     nodes.end(),
+                     [&](const auto& node) { return std::ranges::find(seen, node.get()) != seen.end(); });
 }
 
-Error run_graph(std::shared_ptr<Graph> graph, const std::vector<Node*>& order) {
+Error run_graph(const std::shared_ptr<Graph>& kept) {
+  const std::shared_ptr<Graph> graph = kept;
+  std::vector<Node*> order;
+  if (!graph->ordered(&order)) return kInvalidValue;
+  for (const auto& condition : graph->conditions)
+    if (condition->is_reset && !condition->set(condition->initial)) return kInvalidValue;
   Races* races = state().races.get();
   Races::Branches branches;
   if (races) branches = races->begin_graph(*graph);
@@ -135,11 +143,43 @@ Error run_graph(std::shared_ptr<Graph> graph, const std::vector<Node*>& order) {
   return kSuccess;
 }
 
+Error run_conditional(const RunConditional& r) {
+  for (uint32_t value = 0;;) {
+    if (!r.condition->get(&value)) return kInvalidValue;
+    const size_t number = r.how == RunConditional::How::kSwitch ? value : value == 0;
+    if (number >= r.bodies.size()) return kSuccess;
+    if (const Error error = run_graph(r.bodies[number])) return error;
+    if (r.how != RunConditional::How::kWhile) return kSuccess;
+  }
+}
+
 // The program's function may tell other threads that the stream came here.
 void call_program(const std::function<void()>& function) {
   if (Races* races = state().races.get()) races->host_saw(races->mark());
   Outside outside;
   function();
+}
+
+// Without a graph, into a new one.
+Error begin_capture(Handle handle, int mode, std::shared_ptr<Graph> graph, std::vector<Node*> last) {
+  Stream* stream = stream_of(handle);
+  if (!stream) return kInvalidHandle;
+  if (mode < 0 || mode > 2) return kInvalidValue;
+  if (stream == &current_context()->legacy) return kStreamCaptureUnsupported;
+  if (is_capturing(*stream)) return kIllegalState;
+  State& s = state();
+  auto capture = std::make_shared<Capture>();
+  if (!graph) {
+    graph = std::make_shared<Graph>();
+    graph->id = ++s.ids;
+    graph->handle = s.graphs.add(graph);
+  }
+  capture->known = graph->nodes.size();
+  capture->graph = std::move(graph);
+  capture->origin = handle, capture->id = ++s.ids;
+  stream->capture = std::move(capture);
+  stream->last = std::move(last);
+  return kSuccess;
 }
 
 }  // namespace
@@ -191,11 +231,8 @@ Error execute(Work& work) {
                         [](const AllocateBlock& a) { return run_allocation(a); },
                         [](const WriteValue& w) { return execute_write(w); },
                         [](const WaitValue& w) { return execute_wait(w); },
-                        [](const RunGraph& r) {
-                          std::vector<Node*> order;
-                          if (!r.graph->ordered(&order)) return kInvalidValue;
-                          return run_graph(r.graph, order);
-                        },
+                        [](const RunGraph& r) { return run_graph(r.graph); },
+                        [](const RunConditional& r) { return run_conditional(r); },
                     },
                     work);
 }
@@ -298,22 +335,20 @@ Error cuStreamCopyAttributes(Handle to, Handle from) {
   return stream_of(to) && stream_of(from) ? kSuccess : kInvalidHandle;
 }
 
-Error cuStreamBeginCapture_v2(Handle handle, int mode) {
-  Stream* stream = stream_of(handle);
-  if (!stream) return kInvalidHandle;
-  if (mode < 0 || mode > 2) return kInvalidValue;
-  if (stream == &current_context()->legacy) return kStreamCaptureUnsupported;
-  if (is_capturing(*stream)) return kIllegalState;
+Error cuStreamBeginCaptureToGraph(Handle handle, Handle graph_handle, const Handle* after, const void*,
+                                  size_t count, int mode) {
   State& s = state();
-  auto capture = std::make_shared<Capture>();
-  capture->graph = std::make_shared<Graph>();
-  capture->graph->id = ++s.ids;
-  capture->graph->handle = s.graphs.add(capture->graph);
-  capture->origin = handle, capture->id = ++s.ids;
-  stream->capture = std::move(capture);
-  stream->last.clear();
-  return kSuccess;
+  std::shared_ptr<Graph> graph = s.graphs.shared(graph_handle);
+  if (!graph) return kInvalidHandle;
+  if (count && !after) return kInvalidValue;
+  std::vector<Node*> last;
+  for (size_t i = 0; i < count; ++i) {
+    last.push_back(s.nodes.find(after[i]));
+    if (!last.back() || last.back()->graph != graph.get()) return kInvalidValue;
+  }
+  return begin_capture(handle, mode, std::move(graph), std::move(last));
 }
+Error cuStreamBeginCapture_v2(Handle handle, int mode) { return begin_capture(handle, mode, nullptr, {}); }
 
 Error cuStreamEndCapture(Handle handle, Handle* out) {
   Stream* stream = stream_of(handle);
@@ -323,7 +358,7 @@ Error cuStreamEndCapture(Handle handle, Handle* out) {
   if (!is_capturing(*stream)) return kIllegalState;
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture->origin != handle) return kStreamCaptureUnmatched;
-  const bool joined = is_joined(*capture->graph, stream->last);
+  const bool joined = is_joined(*capture, stream->last);
   end_capture(capture.get());
   if (capture->is_broken) return kStreamCaptureInvalidated;
   if (!joined) return kStreamCaptureUnjoined;

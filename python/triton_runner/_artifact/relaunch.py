@@ -81,9 +81,11 @@ class Relaunch:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Returns the levels that run, from its entry on: LLIR runs as the level that it becomes."""
+        """Returns the levels that run, from its entry on: LLIR runs as the level that it becomes. Machine
+        code is one of them where it is asked for, or where it is all that there is."""
         there = [level for level in levels_of(self.target) if level in EXECUTED]
-        there += [binary_level(self.target)] * self.assembled
+        binary = binary_level(self.target)
+        there += [binary] * (self.assembled or self.entry == binary)
         first = executed(self.entry, self.target)
         return tuple(level for level in there if level == first or is_above(first, level))
 

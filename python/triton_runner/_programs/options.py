@@ -50,6 +50,8 @@ class ProgramOrFile(click.Command):
     def _tell(self, program: str, after) -> None:
         names = {name for param in self.params if isinstance(param, click.Option) for name in param.opts}
         own = dict.fromkeys(word.partition("=")[0] for word in after)
+        if not program.endswith(".py"):
+            own.pop("-m", None)  # an interpreter's own: cuda python -m pytest
         if own := [word for word in own if word in names]:
             verbs = "stands after {0} and goes" if len(own) == 1 else "stand after {0} and go"
             click.echo(

@@ -11,6 +11,9 @@
 
 namespace triton_runner::artifact {
 
+// Names constant bank 3, which holds the program's __constant__ variables, where it is memory that somebody keeps.
+inline constexpr std::string_view kConstantMemory = "constant memory";
+
 struct CubinKernel {
   std::string name;
   int capability = 0;  // 90
@@ -29,6 +32,11 @@ struct CubinKernel {
     uint64_t align = 1;
   };
   std::vector<Variable> variables;
+  struct Constant {  // a variable of bank 3 that all kernels of the cubin share
+    std::string name;
+    uint64_t offset = 0, bytes = 0;
+  };
+  std::vector<Constant> constants;
   // 64 bits of a bank, or of a variable (bank -1), that hold the address of a symbol: a variable, a function of the
   // kernel's section at `value`, or one that the driver has (vprintf).
   struct Pointer {

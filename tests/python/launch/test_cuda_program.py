@@ -38,6 +38,21 @@ def test_a_program_runs_unchanged(is_child):
     assert done.stderr == ""
 
 
+def test_an_interpreters_own_words_are_not_told():
+    done = run(sys.executable, "-m", "platform")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    done = run(sys.executable, "-c", "", "--check", "race")
+    assert "--check stands after" in done.stderr
+
+
+def test_a_program_on_the_path_goes_before_a_folder_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "env").mkdir()
+    assert run("env").returncode == 0
+    (tmp_path / "env" / "__main__.py").write_text("print('the folder')")
+    assert run("env").stdout == "the folder\n"
+
+
 def test_the_chip_is_named():
     done = run(PROGRAM, 0, 0, 0, options=("--chip", "a100"))
     assert done.stdout == "right on Triton Runner A100 (CPU)\n"

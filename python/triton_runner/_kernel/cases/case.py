@@ -137,8 +137,7 @@ class Case:
     def as_python(self, folder: Path) -> dict:
         """Returns the launch in the form that compare() takes: the kernel in its extracted files, arguments,
         grid, constants."""
-        if "kernel.py" not in self.archive:
-            raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
+        self.check_python("could be compiled again")
         constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
         arguments = {**constants, **dict(self.subject.arguments.named)}
         return {
@@ -160,6 +159,11 @@ class Case:
             return read(self.archive.contents(), self.about)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self.archive.bad(f"its page cannot be made: {error!r}") from None
+
+    def check_python(self, use: str) -> None:
+        """Refuses a case of a kernel that Triton has not compiled, which has no Python for the use."""
+        if "kernel.py" not in self.archive:
+            raise self.archive.bad(f"it has no Python of its kernel, which {use}")
 
     def extracted(self) -> _Folder:
         """Returns a context manager that extracts the files into a temporary folder."""

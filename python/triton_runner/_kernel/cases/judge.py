@@ -272,9 +272,9 @@ class Judging:
                     self.findings.difference("timing", one, run, message)
 
     def on_gpu(self) -> None:
-        gpu = devices.gpu()
-        if gpu is None and not self.launch.assembled:
-            self.cannot(levels_of(self.launch.target)[-1], "plain", "this machine has no GPU")
+        gpu, binary = devices.gpu(), levels_of(self.launch.target)[-1]
+        if gpu is None and binary not in self.launch.levels:
+            self.cannot(binary, "plain", "this machine has no GPU")
         elif gpu is None:
             return
         elif run := self.run("", device=gpu):

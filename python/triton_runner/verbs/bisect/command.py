@@ -142,6 +142,7 @@ def bisect_command(
         named, case, folder = program, None, None
         if cases.is_case(program):
             case = cases.open_case(program)
+            case.check_python("other releases would compile")
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
         arguments_of_kernel = signatures.split_signature(values) if values else None

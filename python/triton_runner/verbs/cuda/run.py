@@ -24,10 +24,13 @@ def words_of(program: str, arguments: list[str], is_module: bool) -> list[str]:
     """Returns the command: Python for its own programs and modules, else the program itself."""
     if is_module:
         return [sys.executable, "-m", program, *arguments]
-    if program.endswith(".py") or os.path.isdir(program):
+    found = shutil.which(program)
+    is_folder = os.path.isdir(program) and (
+        found is None or os.path.exists(os.path.join(program, "__main__.py"))
+    )
+    if program.endswith(".py") or is_folder:
         check_program(program)
         return [sys.executable, program, *arguments]
-    found = shutil.which(program)
     if found is None:
         raise fail(f"no such program: {program}", "name a Python program, or a program on $PATH")
     return [found, *arguments]

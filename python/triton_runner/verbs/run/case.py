@@ -41,8 +41,7 @@ def _with_release(case, release: str, level: str | None) -> int:
     from triton_runner._pipeline import versions
     from triton_runner.verbs.bisect import runs
 
-    if "repro.py" not in case.archive:
-        raise case.archive.bad("it has no Python of its kernel, which another release would compile")
+    case.check_python("another release would compile")
     with case.extracted() as folder:
         program = runs.BisectedProgram(str(folder / "repro.py"), target=case.target)
         level = level or (case.level if case.level in program.levels else program.lowest)

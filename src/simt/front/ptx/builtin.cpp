@@ -1,4 +1,4 @@
-// Runs calls of vprintf, __assertfail, malloc and free. Arguments come as .param variables of the call, in the thread's
+// Runs calls of vprintf, __assertfail, malloc, free and cudaGraphSetConditional. Arguments come as .param variables of the call, in the thread's
 // local memory. Each thread that is on makes its call by itself, in order.
 #include "front/ptx/builtin.h"
 
@@ -224,6 +224,17 @@ void release(Exec& x, const Operands& in, const BuiltinCall& call) {
   }
 }
 
+// A condition of a graph is a word of memory, whose address is the program's handle of it.
+void set_conditional(Exec& x, const Operands& in, const BuiltinCall& call) {
+  for (uint32_t i : x.lanes()) {
+    const auto value = call.in_registers ? static_cast<uint32_t>(argument<uint64_t>(x, call, i, 1))
+                                         : argument<uint32_t>(x, call, i, 1);
+    std::byte* to = x.generic(in, i, argument<uint64_t>(x, call, i, 0), sizeof value, true);
+    if (!to) return;
+    std::memcpy(to, &value, sizeof value);
+  }
+}
+
 struct Builtin {
   std::string_view name;
   size_t args;
@@ -235,6 +246,7 @@ constexpr Builtin kBuiltins[] = {
     {"__assertfail", 5, handler<assert_fail>},
     {"malloc", 1, handler<allocate>, true},
     {"free", 1, handler<release>},
+    {"cudaGraphSetConditional", 2, handler<set_conditional>},
 };
 
 const Builtin* find(const ptx::Function& f) {

@@ -1,5 +1,5 @@
-// Declares the functions that the CUDA runtime gives to every kernel: vprintf, __assertfail, malloc and
-// free. CUDA C++ programming guide, "Formatted output", "Assertion", "Dynamic global memory allocation".
+// Declares the functions that the CUDA runtime gives to every kernel: vprintf, __assertfail, malloc, free and
+// cudaGraphSetConditional. CUDA C++ programming guide, "Formatted output", "Assertion", "Dynamic global memory allocation".
 #pragma once
 #include "front/ptx/lower.h"
 

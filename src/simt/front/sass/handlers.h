@@ -1,6 +1,7 @@
 // Declares the handlers of machine code for which PTX has no line: one run for a whole warp, constant banks,
 // the check of a division, pairs of registers, regions.
 #pragma once
+#include <triton_runner/artifact/cubin.h>
 #include <triton_runner/lanes/sums.h>
 
 #include "state/exec.h"
@@ -46,7 +47,7 @@ constexpr BankPlaces bank_places(int capability) {
             0x140, 0x144, 0x150, 0x15c, 0x188, 0x40,  0x10c, 0x30,  0x2c};
   return {0, 0xc, 0x20, 0x28, 0x118, 0x40, 0, 0, 0x50, 0, 0, 0, 0, 0, 0x88, 0x10c, 0x30, 0x2c};
 }
-inline constexpr std::string_view kConstantMemory = "constant memory";  // bank 3 as a variable
+using artifact::kConstantMemory;
 inline constexpr uint32_t kLeastBankBytes = 0x380;  // in front of parameters, where a cubin does not say it
 // Returns whether the bytes in front of the parameters are among these.
 bool is_known_in_bank(int capability, uint64_t at, uint32_t bytes);

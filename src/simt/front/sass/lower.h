@@ -93,6 +93,8 @@ class SassLowering : public Emitter {
   static std::string offset_text(const sass::Operand& operand);
   // Bytes of a bank of constants that is not bank 0, with the addresses of this process; null: there is none.
   const std::string* constants_of(uint32_t bank) const;
+  const uint64_t* memory_of(
+      uint32_t bank) const;  // where a caller keeps it, who may write it; null: nobody does
   // Bytes of a constant bank, as they are at the launch.
   uint32_t bank(const sass::Operand& operand, uint32_t bytes);
 

@@ -50,8 +50,17 @@ bool lower_indexed_constant(SassLowering& l, uint32_t bytes, bool is_signed) {
   }
   const uint32_t a = l.reg(o.parts[0].index, o.parts[0].kind == sass::OperandKind::kUniform);
   const uint32_t d = bytes == 8 ? l.temporary(8) : l.result(0);
-  l.emit(handler<load_constant>, {.d = d, .a = a, .small = bytes}, std::move(bank));
-  l.name_last();
+  if (const uint64_t* memory = l.memory_of(o.bank)) {
+    const uint32_t at = l.temporary(4), wide = l.temporary(8);
+    l.ptx("add.u32 %r0, %r1, %r2", {at, a, l.constant(bank.offset, 4)});
+    l.ptx("mov.b64 %d0, {%r1, %r2}", {wide, at, l.constant(0, 4)});
+    l.ptx("add.s64 %d0, %d0, %d1", {wide, l.constant(*memory, 8)});
+    const std::string type = (is_signed ? "s" : "u") + std::to_string(8 * bytes);
+    l.ptx("ld.const." + type + (bytes == 8 ? " %d0, [%d1]" : " %r0, [%d1]"), {d, wide});
+  } else {
+    l.emit(handler<load_constant>, {.d = d, .a = a, .small = bytes}, std::move(bank));
+    l.name_last();
+  }
   if (bytes == 8) l.give_pair(0, d);
   return true;
 }

@@ -79,7 +79,7 @@ void SassLowering::give_sources(size_t first) {
   while (made > 0 && code.sources[made - 1].at == in_)
     --made;  // those of lines of PTX that are no arithmetic
   // The last of several is what the instruction does; those before it give it its operands.
-  if (made == code.sources.size()) name_last();
+  if (made == code.sources.size() || (numbers_ && !code.instrs.back().source)) name_last();
   if (numbers_) {
     Source source = *code.instrs.back().source;
     source.numbers = numbers_->numbers;

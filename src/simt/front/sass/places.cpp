@@ -96,6 +96,10 @@ const std::string* SassLowering::constants_of(uint32_t bank) const {
   return found == banks_.end() ? nullptr : &found->second;
 }
 
+const uint64_t* SassLowering::memory_of(uint32_t bank) const {
+  return bank == 3 ? kept_address(kConstantMemory) : nullptr;
+}
+
 uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   const bool indexed = std::any_of(o.parts.begin(), o.parts.end(),
                                    [](const sass::Operand& p) { return p.index != sass::kZero; });
@@ -123,6 +127,12 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
   if (!found || at + bytes > found->size()) {
     fail("the cubin has no constant at " + std::string(o.text));
     return kNoRegister;
+  }
+  if (const uint64_t* memory = memory_of(o.bank)) {
+    const uint32_t place = temporary(bytes);
+    const std::string to = bytes == 8 ? "64 %d0" : bytes == 4 ? "32 %r0" : bytes == 2 ? "16 %h0" : "8 %b0";
+    ptx("ld.const.u" + to + ", [%d1]", {place, constant(*memory + at, 8)});
+    return place;
   }
   uint64_t bits = 0;
   std::copy_n(found->data() + at, bytes, reinterpret_cast<char*>(&bits));
