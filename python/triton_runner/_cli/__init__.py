@@ -52,7 +52,7 @@ class _Group(help.Group):
         name, command, rest = super().resolve_command(context, args)
         context.with_resource(_spelled(command.params))
         if command.listed[0] not in ("", "execute"):  # there the user's program speaks, or the verb itself
-            context.with_resource(progress.lines(name))
+            context.with_resource(progress.lines(name, progress.begin_of_process()))
         return name, command, rest
 
     def invoke(self, context):
