@@ -30,6 +30,8 @@ class _Lines:
         self.due = self._began + LINES_DELAY - (_MARGIN if since else 0.0)  # when the next line is written
         self.due = outer.due if outer is not None else self.due
         self._ended = threading.Event()
+
+    def start(self) -> None:
         threading.Thread(target=self._write, daemon=True).start()
 
     def told(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
@@ -41,6 +43,8 @@ class _Lines:
 
     def _write(self) -> None:
         while not self._ended.wait(max(0.0, self.due - time.monotonic())):
+            if time.monotonic() < self.due:  # another line was written meanwhile
+                continue
             self.due = time.monotonic() + LINES_EVERY
             if _under_way[-1:] != [self]:
                 continue
@@ -79,6 +83,7 @@ def lines(title: str, since: float | None = None):
     told = _Lines(title or outer, since)
     try:
         with _telling(told):
+            told.start()
             yield told.told
     finally:
         told.stop()

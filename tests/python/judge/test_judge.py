@@ -186,6 +186,7 @@ def wrong(tmp_path_factory):
         "add.py copying.py",
         "add.py table.py",
         BACKEND_WRONG,
+        TORCH_COPYING,
         FORGETS,
     ]
     return rows_of(folder, names, more, "--seconds", "8", "--no-generated")
@@ -196,7 +197,9 @@ def right(tmp_path_factory):
     """(the folder of a manifest, the rows of right answers by name)."""
     folder = tmp_path_factory.mktemp("right")
     other_forms(folder)
-    return folder, rows_of(folder, [*RIGHT, PADDED], ["add.py answer.py", "add.txt impl.py"])
+    return folder, rows_of(
+        folder, [*RIGHT, PADDED], ["add.py answer.py", "add.txt impl.py", "add_torch.py answer.py"]
+    )
 
 
 def test_no_answer_that_cheats_is_verified(wrong):
@@ -412,15 +415,23 @@ def add_wrapper(x, y):
     look[(1,)](x, *ROWS, out, x.numel(), B=128)
     return out
 """
+TORCH = """import torch
+
+
+def add_wrapper(x, y):
+    return x + y
+"""
 BACKEND = "Operator: aten.add.Tensor\ncnt: 3, ((T([12, 20], f32), T([12, 20], f32)), {})\n"
 
 
+TORCH_COPYING = "add_torch.py copying.py"
 BACKEND_WRONG = '{"task": "add.txt", "answer": "wrong.py"}'
 
 
 def other_forms(folder) -> None:
     """Writes tasks of TritonBench and BackendBench, and answers to them."""
     (folder / "add.py").write_text(SCRIPT + TESTS)
+    (folder / "add_torch.py").write_text(TORCH + TESTS)
     (folder / "add.txt").write_text(BACKEND)
     (folder / "answer.py").write_text(SCRIPT)
     (folder / "table.py").write_text(TABLE)
@@ -431,9 +442,9 @@ def other_forms(folder) -> None:
 
 
 def test_other_forms_of_tasks(wrong, right):
-    forms = ("add.py wrong.py", "add.py copying.py", "add.py table.py", BACKEND_WRONG)
-    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "cached", "error"]
-    for line in ("add.py answer.py", "add.txt impl.py"):
+    forms = ("add.py wrong.py", "add.py copying.py", "add.py table.py", BACKEND_WRONG, TORCH_COPYING)
+    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "cached", "error", "idle"]
+    for line in ("add.py answer.py", "add.txt impl.py", "add_torch.py answer.py"):
         assert right[1][line]["verdict"] == "verified", right[1][line]
 
 

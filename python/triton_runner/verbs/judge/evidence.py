@@ -289,7 +289,7 @@ class Call:
         ]
         wanted = [name for name, _ in self.wanted["operators"]]
         kinds = {kind for kind in self.replayed["kinds"] if kind != "nothing"}
-        if self.wanted["is_script"]:
+        if self.wanted["is_script"] and self.wanted["launches"]:
             return self._why_idle_in_a_script(kinds, worth.missing(theirs, wanted), rule)
         if not wanted and self.replayed["moved"] and kinds == {"copied"}:
             return "its kernels only copy what torch has moved"
