@@ -78,12 +78,12 @@ def _install(version: str, target: Path) -> str:
         return sys.executable
     if versions.is_unanswered(reason):
         raise fail(f"torch {version} could not be fetched: the package index did not answer")
-    if bound := re.search(r"\(constraint\) (torch\S*)", reason):
+    if "ResolutionImpossible" in reason:
         raise fail(
-            f"torch {version} could not be fetched: a constraint of pip here says {bound[1]}",
+            f"torch {version} could not be fetched: a constraint of pip here does not allow it",
             "name another release, or take the constraint away (pip config list, PIP_CONSTRAINT)",
         )
-    if "No matching distribution" in reason or "ResolutionImpossible" in reason:
+    if "No matching distribution" in reason:
         has = re.search(r"from versions: ([^)]*)\)", reason)
         raise fail(
             f"the package index has no torch {version} for Python {'.'.join(map(str, sys.version_info[:2]))}",

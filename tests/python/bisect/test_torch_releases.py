@@ -6,7 +6,7 @@ from triton_runner._pipeline import torch_releases, versions
 
 NONE = "ERROR: Could not find a version that satisfies the requirement torch==2.99.0 (from versions: {})\n"
 NONE += "ERROR: No matching distribution found for torch==2.99.0\n"
-BOUND = "    The user requested torch==2.99.0\n    The user requested (constraint) torch<=2.14.1\n"
+BOUND = "ERROR: Cannot install torch==2.99.0 because these package versions have conflicting dependencies.\n"
 BOUND += "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io\n"
 
 
@@ -15,7 +15,7 @@ BOUND += "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io\n"
     [
         (NONE.format("2.5.0, 2.6.0, 2.10.0, 2.12.1, 2.13.0, 2.14.1"), "has no torch 2.99.0 for Python 3",
          "the newest that it has: 2.6.0, 2.10.0, 2.12.1, 2.13.0, 2.14.1"),
-        (BOUND, "a constraint of pip here says torch<=2.14.1", "take the constraint away"),
+        (BOUND, "a constraint of pip here does not allow it", "take the constraint away"),
         ("Max retries exceeded", "the package index did not answer", None),
     ],
 )  # fmt: skip
