@@ -136,7 +136,8 @@ void init_options(nb::module_& m) {
       "fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, "
       "-1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing "
       "(\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end with the "
-      "tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), reads (a "
+      "tensor), follows_undefined (under uninit, stores of undefined values make memory undefined), perturb "
+      "(the seed of what moves rounded results, or None), substitution (or None), reads (a "
       "ReadSet, or None), recorder "
       "(a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger "
       "(or None).")
@@ -166,6 +167,7 @@ void init_options(nb::module_& m) {
             o.timing = *timing;
           })
       .def_rw("exact_tails", &Options::exact_tails)
+      .def_rw("follows_undefined", &Options::follows_undefined)
       .def_rw("perturb", &Options::perturb, nb::arg().none())
       .def_rw("substitution", &Options::substitution, nb::arg().none())
       .def_rw("reads", &Options::reads, nb::arg().none())

@@ -262,6 +262,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.shuffle = options.shuffle;
   launch_options.timing = options.timing;
   launch_options.exact_tails = options.exact_tails;
+  launch_options.follows_undefined = options.follows_undefined;
   launch_options.perturb = options.perturb;
   launch_options.substitution = options.substitution.get();
   launch_options.reads = options.reads.get();

@@ -39,6 +39,7 @@ struct Options {
   std::optional<uint64_t> shuffle;
   exec::Timing timing;
   bool exact_tails = false;
+  bool follows_undefined = false;
   std::optional<uint64_t> perturb;
   std::shared_ptr<exec::Substitution> substitution;
   std::shared_ptr<exec::ReadSet> reads;

@@ -3,6 +3,10 @@ with all checks and by ttsem, one at a time, from one manifest. Verdicts and CPU
 results/judge.json:
 
     python tests/judge/throughput.py --ttsem VENV/bin/python
+    python tests/judge/throughput.py --ttsem VENV/bin/python --planted ROWS.jsonl [--minutes 50]
+
+The second one judges the answers of answers_planted.py in a shuffled order, as many as there is time for.
+ROWS keeps what ttsem said of each, so that a run that was stopped goes on; then this tool judges the same.
 """
 
 import argparse
@@ -10,12 +14,15 @@ import collections
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
+import time
 
 import answers_planted
 import answers_right
+import run as judging
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from suite import results
@@ -56,8 +63,7 @@ def write(folder: pathlib.Path) -> list[str]:
     chosen += [one for one in answers_planted.ANSWERS if one[0] in FAULTY]
     lines = []
     for number, (_, task, text) in enumerate(chosen):
-        kernelbench = answers_right.TASKS[task].replace(", device='cuda'", "") + MODEL
-        (folder / f"{task}.py").write_text(kernelbench)
+        (folder / f"{task}.py").write_text(in_kernelbench(task))
         (folder / f"answer{number}.py").write_text(text + ANSWER)
         lines.append({"id": str(number), "task": f"{task}.py", "answer": f"answer{number}.py"})
     (folder / "manifest.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
@@ -82,17 +88,70 @@ def judged_by_ttsem(python: str, folder: pathlib.Path, count: int) -> tuple[list
     """The same by ttsem, of the first answers one by one. Its sandbox is left out, as the CPU time of what
     bubblewrap runs is not told to its parent, and so is its limit of the clock, as this machine is busy."""
     lines = (folder / "manifest.jsonl").read_text().splitlines()[:count]
-    verdicts, seconds = [], 0.0
-    for line in map(json.loads, lines):
-        with tempfile.TemporaryFile("w+") as said:
-            words = [python, "-m", "ttsem", "judge", line["task"], line["answer"], "--json", "--no-sandbox"]
-            child = subprocess.Popen([*words, "--timeout", "3000"], stdout=said, cwd=folder)
-            _, _, used = os.wait4(child.pid, 0)
-            said.seek(0)
-            row = json.load(said)
-            verdicts.append(row["verdict"] if "verdict" in row else row["scaled"]["verdict"])
-        seconds += used.ru_utime + used.ru_stime
-    return verdicts, seconds
+    rows = [by_ttsem(python, folder, line["task"], line["answer"], 3000) for line in map(json.loads, lines)]
+    return [verdict for verdict, _ in rows], sum(seconds for _, seconds in rows)
+
+
+def by_ttsem(python: str, folder: pathlib.Path, task: str, answer: str, limit: int) -> tuple[str, float]:
+    """ttsem's verdict on one answer, or "none", and its CPU seconds."""
+    with tempfile.TemporaryFile("w+") as said:
+        words = [python, "-m", "ttsem", "judge", task, answer, "--json", "--no-sandbox"]
+        child = subprocess.Popen([*words, "--timeout", str(limit)], stdout=said, cwd=folder)
+        _, _, used = os.wait4(child.pid, 0)
+        said.seek(0)
+        text = said.read()
+    row = json.loads(text) if text.strip() else {"verdict": "none"}
+    verdict = row["verdict"] if "verdict" in row else row["scaled"]["verdict"]
+    return verdict, used.ru_utime + used.ru_stime
+
+
+def planted_by_ttsem(python: str, kept: pathlib.Path, minutes: float) -> list[dict]:
+    """The rows of planted answers, each {"n": its number, "verdict", "cpu"}: those that are kept, and more
+    until the time is over."""
+    rows = [*map(json.loads, kept.read_text().splitlines())] if kept.exists() else []
+    order, until = [*range(len(answers_planted.ANSWERS))], time.monotonic() + 60 * minutes
+    random.Random(1).shuffle(order)
+    with tempfile.TemporaryDirectory() as name, kept.open("a") as file:
+        folder = pathlib.Path(name)
+        for number in order[len(rows) :]:
+            if time.monotonic() > until:
+                break
+            called, task, text = answers_planted.ANSWERS[number]
+            (folder / f"{task}.py").write_text(in_kernelbench(task))
+            answer = text if "class ModelNew" in text else text + ANSWER
+            (folder / "answer.py").write_text(answer)
+            verdict, seconds = by_ttsem(python, folder, f"{task}.py", "answer.py", 300)
+            rows.append({"n": number, "name": called, "task": task, "verdict": verdict, "cpu": seconds})
+            file.write(json.dumps(rows[-1]) + "\n")
+            file.flush()
+    return rows
+
+
+def in_kernelbench(task: str) -> str:
+    """The text of a task in KernelBench's form."""
+    text = answers_planted.TASKS[task]
+    return text if "class Model" in text else text.replace(", device='cuda'", "") + MODEL
+
+
+def compare_planted(python: str, kept: pathlib.Path, minutes: float) -> None:
+    """Keeps what ttsem and this tool say of the same planted answers."""
+    rows = planted_by_ttsem(python, kept, minutes)
+    answers = [answers_planted.ANSWERS[row["n"]] for row in rows]
+    own = judging.judged(answers, answers_planted.TASKS, 1, 20.0)
+    data, figures = {}, {}
+    said = {
+        "ttsem judge": ([row["verdict"] for row in rows], sum(row["cpu"] for row in rows)),
+        "`judge`": ([row.verdict for _, row in own], sum(row.cost.total for _, row in own)),
+    }
+    for called, (verdicts, seconds) in said.items():
+        counts = collections.Counter(verdicts)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        figures[called] = f"{told}; {seconds / len(verdicts):.1f} s of CPU time each"
+        data[called] = dict(counts)
+    what = f"{len(rows)} of {len(answers_planted.ANSWERS)} right answers with one fault planted"
+    command = "python tests/judge/throughput.py --planted ROWS.jsonl"
+    results.record("judge", "ttsem planted", what, command, figures, data=data)
+    print(json.dumps(figures, indent=1))
 
 
 def main() -> int:
@@ -100,7 +159,14 @@ def main() -> int:
     options.add_argument("--ttsem", help="a Python that has ttsem")
     options.add_argument("--first", type=int, default=4, help="how many answers ttsem judges")
     options.add_argument("--no-own", action="store_true", help="keep this tool's figures as they are")
+    options.add_argument(
+        "--planted", type=pathlib.Path, help="judge planted answers; the rows are kept there"
+    )
+    options.add_argument("--minutes", type=float, default=50.0, help="of ttsem's planted answers")
     chosen = options.parse_args()
+    if chosen.planted:
+        compare_planted(chosen.ttsem, chosen.planted, chosen.minutes)
+        return 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         names = write(folder)

@@ -148,6 +148,8 @@ struct LaunchOptions {
   Faults* faults = nullptr;
   // Under checks: what they report gets a number in its place, and the program goes on. Null: it is a trap.
   Substitution* substitution = nullptr;
+  // Under kCheckUninitialized, at TTIR and TTGIR: stores and atomics of undefined values are no trap. Their bytes are undefined then.
+  bool follows_undefined = false;
   // At PTX: TMA stores end with the tensor, and not with a whole chunk of 16 bytes as on a GPU.
   bool exact_tails = false;
   // Moves every rounded floating-point result by a pseudo-random part of its unit, the same for the same seed:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -21,6 +20,7 @@ import time
 
 STATUS = 130
 GRACE = 0.3  # seconds from the signal until the process is ended
+_MOMENT = 0.2  # seconds that its end waits for files to be removed
 _begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
 
@@ -134,13 +134,23 @@ def leave() -> None:
 def end() -> None:
     """Ends this process and those below it, as after Ctrl-C."""
     end_children()
-    for path in [*_begun]:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
+    if _begun:
+        _remove([*_begun])
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     say()
     os._exit(STATUS)
+
+
+def _remove(paths: list[str]) -> None:
+    """Removes files and folders. What takes longer than a moment, a release of torch that was fetched by
+    half, goes on in a process that does nothing else."""
+    command = ["rm", "-rf", "--", *paths]
+    with contextlib.suppress(OSError):
+        pid = os.posix_spawnp(command[0], command, os.environ, setsid=True)
+        until = time.monotonic() + _MOMENT
+        while not os.waitpid(pid, os.WNOHANG)[0] and time.monotonic() < until:
+            time.sleep(0.005)
 
 
 def say() -> None:

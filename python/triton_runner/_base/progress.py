@@ -17,6 +17,7 @@ import time
 
 DELAY = 1.0  # seconds before anything is shown on a terminal
 LINES_DELAY, LINES_EVERY = 3.0, 10.0  # seconds before the first line, and between two
+_MARGIN = 1.0  # seconds before, of a process that loads torch: that lets no thread speak on a busy machine
 
 _under_way: list = []  # who tells of the work, the innermost last, which alone does
 
@@ -24,9 +25,14 @@ _under_way: list = []  # who tells of the work, the innermost last, which alone 
 class _Lines:
     """A thread that writes what was last told, whether or not the work has got further."""
 
-    def __init__(self, title: str):
-        self.title, self._text, self._count, self._began = title, "", "", time.monotonic()
+    def __init__(self, title: str, since: float | None = None):
+        self.title, self._text, self._count, self._began = title, "", "", since or time.monotonic()
+        outer = next(filter(_is_lines, _under_way[-1:]), None)
+        self.due = self._began + LINES_DELAY - (_MARGIN if since else 0.0)  # when the next line is written
+        self.due = outer.due if outer is not None else self.due
         self._ended = threading.Event()
+
+    def start(self) -> None:
         threading.Thread(target=self._run, daemon=True).start()
 
     def told(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
@@ -37,14 +43,17 @@ class _Lines:
         self._ended.set()
 
     def _run(self) -> None:
-        delay = LINES_DELAY
-        while not self._ended.wait(delay):
-            delay = LINES_EVERY
+        while not self._ended.wait(max(0.0, self.due - time.monotonic())):
+            if time.monotonic() < self.due:  # another line was written meanwhile
+                continue
+            self.due = time.monotonic() + LINES_EVERY
+            if _under_way[-1:] != [self]:
+                continue
             self._write()
+            for one in filter(_is_lines, [*_under_way]):  # the work around this one is told of by this line
+                one.due = self.due
 
     def _write(self) -> None:
-        if _under_way[-1:] != [self]:
-            return
         words = ": ".join(filter(None, (self.title, self._text)))
         passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
@@ -55,8 +64,8 @@ class _Looks(_Lines):
     """Looks every second at what a program does."""
 
     def __init__(self, title: str, look):
-        self._look = look
         super().__init__(title)
+        self._look = look
 
     def _run(self) -> None:
         wanted, told = LINES_DELAY, 0.0
@@ -67,23 +76,40 @@ class _Looks(_Lines):
                 continue
             self.told(text)
             passed = time.monotonic() - self._began
-            if passed - told >= wanted:
+            if passed - told >= wanted and _under_way[-1:] == [self]:
                 self._write()
                 told, wanted = passed, max(LINES_EVERY, 2 * wanted)
 
 
+def _is_lines(who) -> bool:
+    return isinstance(who, _Lines)
+
+
+def begin_of_process() -> float:
+    """The time.monotonic() of this process's begin, before Python has loaded anything, which a busy machine
+    takes seconds for."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return time.monotonic() - age
+    return time.monotonic()
+
+
 @contextlib.contextmanager
-def lines(title: str, look=None):
+def lines(title: str, since: float | None = None, look=None):
     """Gives told() as telling() does, in lines, on a terminal too. A stream that was put in the place of the
-    process's own collects what is said, and so does a test: these get no lines. look(): what a program that
-    this process runs is doing, or None where it is nothing of ours."""
+    process's own collects what is said, and so does a test: these get no lines. since: when the work began,
+    by time.monotonic(); now by default. look(): what a program that this process runs is doing, or None where
+    it is nothing of ours."""
     if sys.stderr is not sys.__stderr__ or "PYTEST_CURRENT_TEST" in os.environ:
         yield _nothing
         return
-    title = title or next((outer.title for outer in _under_way if isinstance(outer, _Lines)), "")
-    told = _Looks(title, look) if look else _Lines(title)
+    outer = next((one.title for one in _under_way if isinstance(one, _Lines)), "")
+    told = _Looks(title or outer, look) if look else _Lines(title or outer, since)
     try:
         with _telling(told):
+            told.start()
             yield told.told
     finally:
         told.stop()

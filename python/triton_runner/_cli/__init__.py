@@ -52,7 +52,7 @@ class _Group(help.Group):
         # Verbs that execute a program leave stderr to it, but for lines of their own; those of "" only speak.
         speaks = command.listed[0] == "execute" and isinstance(command, ProgramOrFile)
         if command.listed[0] and not speaks:
-            context.with_resource(progress.lines(name))
+            context.with_resource(progress.lines(name, progress.begin_of_process()))
         return name, command, rest
 
     def invoke(self, context):

@@ -76,7 +76,7 @@ class Substitution:
 
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), reads (a ReadSet, or None), recorder (a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger (or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), program (only this one, or None), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, hardware (TTGIR rounds as the target does), timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), follows_undefined (under uninit, stores of undefined values make memory undefined), perturb (the seed of what moves rounded results, or None), substitution (or None), reads (a ReadSet, or None), recorder (a Recorder of values, a RegisterObserver of the launched text, a CountObserver, or None), debugger (or None).
     """
 
     def __init__(self) -> None: ...
@@ -164,6 +164,12 @@ class Options:
 
     @exact_tails.setter
     def exact_tails(self, arg: bool, /) -> None: ...
+
+    @property
+    def follows_undefined(self) -> bool: ...
+
+    @follows_undefined.setter
+    def follows_undefined(self, arg: bool, /) -> None: ...
 
     @property
     def perturb(self) -> int | None: ...

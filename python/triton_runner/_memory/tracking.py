@@ -31,3 +31,14 @@ class track_empty:
     def __exit__(self, *error):
         self._left.close()
         return False
+
+
+@contextlib.contextmanager
+def following(left):
+    """Inside, these bytes count as never written, and so do those that launches and torch's operators make of
+    them: what a result of the block depends on is seen. left: (a storage, the flag of each of its bytes)."""
+    with track_empty(), uninit.following():
+        for storage, flags in left:
+            uninit.add_left(storage, flags)
+        yield
+        uninit.finish(ends=False)  # nobody is told: the caller asks

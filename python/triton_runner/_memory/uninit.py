@@ -36,6 +36,9 @@ _dead: list[Unwritten] = []
 _tracking: list = []  # of each track_empty() that is open, the byte that it fills with
 _paused = 0
 _noted = 0
+_following = (
+    False  # whether undefined values may be stored: what a launch leaves where marks are is looked at
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,6 +225,19 @@ def add_grown(owner, before: int, known, shape, steps, itemsize: int, offset: in
     _blocks.put(start, (size, block))
 
 
+def add_left(owner, flags: numpy.ndarray | None = None) -> None:
+    """A storage whose bytes with a flag count as never written, whatever they hold; None: none of them, as
+    long as nothing undefined is stored there. A block that is known stays as it is."""
+    start, size = extent(owner)
+    if not 0 < size < MOST or (flags is None and find(start) is not None):
+        return
+    block = _Block(owner, (size,), (1,), 1, 0, Marks(start, size, is_written=True))
+    if flags is not None:
+        block.marks.set_flags(0, flags)
+        block.hold()
+    _blocks.put(start, (size, block))
+
+
 def find(address: int) -> _Block | None:
     """The block that holds an address."""
     found = _blocks.before(address)
@@ -269,6 +285,8 @@ class _Launch:
                 block.writer = by
             if not left:
                 _blocks.drop(block.address)
+            elif _following:
+                block.hold()
 
 
 @untraced
@@ -292,6 +310,21 @@ def begin(kernel: str, level: str, pointers: list[tuple], looks: bool) -> _Launc
             forget(block)
         return None
     return _Launch([*blocks.values()])
+
+
+def is_following() -> bool:
+    return _following
+
+
+@contextlib.contextmanager
+def following():
+    """Launches inside may store undefined values (follows_undefined of the settings)."""
+    global _following
+    before, _following = _following, True
+    try:
+        yield
+    finally:
+        _following = before
 
 
 @contextlib.contextmanager

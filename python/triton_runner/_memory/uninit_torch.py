@@ -126,7 +126,7 @@ class _Call:
             return self._overwriting()
         if sum(tensor.numel() for tensor in self._all()) > _TRIED_MOST:
             result = self._func(*self._args, **self._kwargs)
-            self._is_written()
+            self._is_unknown(result)
             return result
         return self._tried()
 
@@ -139,6 +139,16 @@ class _Call:
                 view.block.address
             ) is view.block:
                 view.set(False)
+
+    def _is_unknown(self, result) -> None:
+        """Takes what comes of it as written, or, for who follows what depends on marks, as never written."""
+        if not uninit.is_following():
+            return self._is_written()
+        for tensor in _tensors([*_flat(result), *self._changed]):
+            if (storage := storage_of(tensor)) is not None and tensor.numel():
+                block = uninit.add_copied(storage, self._source())
+                _View(tensor, block).set(True)
+                block.hold()
 
     def _overwriting(self):
         result = self._func(*self._args, **self._kwargs)
@@ -169,7 +179,7 @@ class _Call:
             TypeError,
             ValueError,
         ):  # a number of ours is an index, a type has no comparison, ...
-            self._is_written()
+            self._is_unknown(result)
         finally:
             if is_random:
                 torch.set_rng_state(after)

@@ -65,7 +65,8 @@ class Notes:
     """Notes the compilation of a process in a file, which another process reads if it dies of that."""
 
     def __init__(self):
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (both processes keep it)
+        with tempfile.TemporaryFile() as file:  # both processes keep it, to their ends
+            self._file = os.dup(file.fileno())
         self._process = 0
 
     @contextlib.contextmanager
@@ -95,12 +96,12 @@ class Notes:
                 self._write(b"")
 
     def _write(self, data: bytes) -> None:
-        os.ftruncate(self._file.fileno(), 0)
-        os.pwrite(self._file.fileno(), data, 0)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, data, 0)
 
     def failure(self, died: str) -> failures.CompilerError | None:
         """The error of the stage that a process was in when it died of a signal; None: it was in none."""
-        data = os.pread(self._file.fileno(), os.fstat(self._file.fileno()).st_size, 0)
+        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
         if not data:
             return None
         level, request = pickle.loads(data)

@@ -14,6 +14,7 @@ from triton_runner._base.errors import fail
 from triton_runner._pipeline import versions
 from triton_runner._worker.spelling import option
 
+_MOST_NAMED = 5  # releases of the index that a message names
 # The index of torch for CPUs; the Makefile has it too.
 _INDEX = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
 
@@ -77,10 +78,15 @@ def _install(version: str, target: Path) -> str:
         return sys.executable
     if versions.is_unanswered(reason):
         raise fail(f"torch {version} could not be fetched: the package index did not answer")
-    if "No matching distribution" in reason or "ResolutionImpossible" in reason:
+    if "ResolutionImpossible" in reason:
+        raise fail(
+            f"torch {version} could not be fetched: a constraint of pip here does not allow it",
+            "name another release, or take the constraint away (pip config list, PIP_CONSTRAINT)",
+        )
+    if "No matching distribution" in reason:
         has = re.search(r"from versions: ([^)]*)\)", reason)
         raise fail(
             f"the package index has no torch {version} for Python {'.'.join(map(str, sys.version_info[:2]))}",
-            *([f"it has {has[1]}"] if has else []),
+            *([f"the newest that it has: {', '.join(has[1].split(', ')[-_MOST_NAMED:])}"] if has else []),
         )
     raise fail(f"torch {version} could not be fetched: {reason.strip().splitlines()[-1]}")

@@ -193,6 +193,7 @@ class Settings:
     dump: bool = _row(True, "0 leaves dump statements out.")
     strict_grid: bool = _inner(False)
     exact_tails: bool = _inner(False, "exact_tails")  # at PTX TMA stores end with the tensor, not a chunk
+    follows_undefined: bool = _inner(False, "follows_undefined")  # uninit: what is stored may be undefined
     replace: tuple = _inner(())  # (kernel's name, path or text of what is launched in its place)
     reads: object = _inner(None, "reads")  # a _core.ReadSet of launches under check="race"
     substitute: object = _inner(None)  # a Substitution: what checks report gets a number, and it goes on

@@ -33,6 +33,12 @@ class Unwritten {
     }
     return std::nullopt;
   }
+  // The bytes hold an undefined value from now on. One thread does so.
+  void forget(uint64_t address, uint64_t bytes) const {
+    const exec::Allocation* a = block_of(address);
+    for (const uint64_t end = a ? end_in(*a, address, bytes) : address; address < end; ++address)
+      byte_of(*a, address) |= static_cast<uint8_t>(1u << address % 8);
+  }
   // Several programs may do so at the same time.
   void write(uint64_t address, uint64_t bytes) const {
     const exec::Allocation* a = block_of(address);

@@ -71,7 +71,7 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, cons
   quiet_ = !(options.checks & exec::kCheckUninitialized);
   const bool notes_writes = machine::Unwritten(memory).any();
   if (!quiet_ || nan_ || zero_division_ || (options.checks & exec::kCheckHints) || notes_writes)
-    uninit_ = std::make_unique<UninitCheck>(code, memory);
+    uninit_ = std::make_unique<UninitCheck>(code, memory, options.follows_undefined);
   substitutes_ = options.substitution != nullptr;
   if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
   if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);

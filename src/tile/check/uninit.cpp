@@ -16,13 +16,16 @@ namespace triton_runner::tile {
 
 using enum ir::Effect;
 
-UninitCheck::UninitCheck(const CheckedCode& code, const exec::Memory& memory) : code_(code), memory_(memory) {
+UninitCheck::UninitCheck(const CheckedCode& code, const exec::Memory& memory, bool follows)
+    : code_(code), follows_(follows), memory_(memory) {
   for (const Instr& in : code.code.instrs) {
     const Family family = family_of(in);
     const bool known = family == Family::kAccess || family == Family::kAsyncCopy || family == Family::kCopies;
     families_.push_back({family,
                          in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr,
                          sinks_of(in, family, code.code)});
+    if (const Access a = any_access_of(in); follows && a.kind != AccessKind::kNone)
+      std::erase_if(families_.back().sinks, [](const Sink& s) { return s.is_value; });
   }
 }
 
@@ -73,17 +76,56 @@ bool UninitCheck::before(Task& t, const Instr& in) {
   return true;
 }
 
+namespace {
+
+bool is_exchange(const Instr& in) {
+  return in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch;
+}
+
+}  // namespace
+
 // The memory that an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
-  if (!memory_.any() ||
-      (in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
-    return true;
+  if (!memory_.any()) return true;
   const TileType& type = t.type(in.result());
+  if (follows_) {
+    found_.assign(static_cast<size_t>(type.n), 0);
+    return each_address(t, a, type, [&](int64_t i, uint64_t address) {
+      found_[static_cast<size_t>(i)] = memory_.first(address, type.size).has_value();
+      return true;
+    });
+  }
+  if (is_exchange(in)) return true;
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
     if (!memory_.first(address, type.size)) return true;
     of(t).origin[static_cast<Slot>(a.ptr)] = of(t).new_origin(t, in, type.index_of(i), kNeverWritten);
     return report(t, in, static_cast<Slot>(a.ptr), type.index_of(i), "the atomic");
   });
+}
+
+// Follows an atomic: an undefined operand, or memory that was undefined, makes its memory and its result undefined.
+void UninitCheck::combined(Task& t, const Instr& in, const Access& a) {
+  Shadows& p = of(t);
+  p.set_clean(in.results());
+  if (!memory_.any()) return;
+  std::vector<Lanes> operands;
+  for (const int64_t s : {a.value, a.expected})
+    if (s != kNoSlot && !p.clean(static_cast<Slot>(s))) operands.push_back(p.lanes(t, static_cast<Slot>(s)));
+  const TileType& type = t.type(in.result());
+  const bool exchanges = is_exchange(in);
+  each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    uint8_t& found = found_[static_cast<size_t>(i)];
+    const bool given = std::ranges::any_of(operands, [&](const Lanes& l) { return l.bad(i); });
+    if (given || (found && !exchanges))
+      memory_.forget(address, type.size);
+    else
+      memory_.write(address, type.size);
+    found |= given;
+    return true;
+  });
+  if (!any_set(found_)) return;
+  p.fill(t, in, [&](int64_t e) { return found_[static_cast<size_t>(e)] != 0; });
+  p.origin[in.result()] = p.new_origin(t, in, {}, kNeverWritten);
 }
 
 // ---- shadows of results
@@ -95,6 +137,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
     case Family::kAccess: {
       const Access a = any_access_of(in);
       if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result()), true;
+      if (a.kind == AccessKind::kAtomic && follows_) return combined(t, in, a), true;
       if (a.kind != AccessKind::kPoll) stored(t, a);
       return p.set_clean(in.results()), true;
     }
@@ -285,9 +328,15 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
 
 void UninitCheck::stored(Task& t, const Access& a) {
   if (!memory_.any()) return;
-  const TileType& type = t.type(static_cast<Slot>(a.value));
-  each_address(t, a, type, [&](int64_t, uint64_t address) {
-    memory_.write(address, type.size);
+  const Slot value = static_cast<Slot>(a.value);
+  const TileType& type = t.type(value);
+  const bool undefined = follows_ && a.kind == AccessKind::kStore && !of(t).clean(value);
+  const Lanes lanes = undefined ? of(t).lanes(t, value) : Lanes{};
+  each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    if (undefined && lanes.bad(i))
+      memory_.forget(address, type.size);
+    else
+      memory_.write(address, type.size);
     return true;
   });
 }

@@ -21,7 +21,8 @@ inline constexpr const char* kNothingStored = "nothing was stored there in share
 
 class UninitCheck {
  public:
-  UninitCheck(const CheckedCode& code, const exec::Memory& memory);
+  // follows: LaunchOptions::follows_undefined.
+  UninitCheck(const CheckedCode& code, const exec::Memory& memory, bool follows);
   ~UninitCheck();
   void begin(Program& program);
   bool before(Task& t, const Instr& in);  // false: it trapped
@@ -51,6 +52,7 @@ class UninitCheck {
   bool sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what);
   bool report(Task& t, const Instr& in, Slot s, std::vector<int64_t> element, const char* what);
   bool atomic_memory(Task& t, const Instr& in, const Access& a);
+  void combined(Task& t, const Instr& in, const Access& a);
 
   bool through_memory(Task& t, const Instr& in, Family family);
   bool follow(Task& t, const Instr& in, Family family, uint32_t origin);
@@ -70,10 +72,12 @@ class UninitCheck {
              const std::vector<uint8_t>& undefined);
 
   const CheckedCode& code_;
+  const bool follows_;
   std::vector<Known> families_;  // by instruction
   machine::Unwritten memory_;
   std::vector<uint8_t> stored_;  // undefined elements of the buffer that a TMA store reads
   std::vector<int64_t> block_;   // undefined elements of the block that is being loaded
+  std::vector<uint8_t> found_;   // of an atomic that is followed: whether its memory is undefined
 };
 
 }  // namespace triton_runner::tile

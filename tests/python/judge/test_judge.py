@@ -22,6 +22,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "judge"))
 import answers_adversary
 import answers_cheating
 import answers_devious
+import answers_keeping
+import answers_odd
 import answers_planted
 import answers_right
 import answers_sly
@@ -58,6 +60,13 @@ MORE = {
 SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 THIRD = {name: verdict for name, _, _, verdict in answers_devious.CHEATING}
 FOURTH = {name: verdict for name, _, _, verdict in answers_sly.CHEATING}
+FIFTH = {name: verdict for name, _, _, verdict in (*answers_keeping.CHEATING, *answers_odd.CHEATING)}
+KEEPING = (
+    "kept as a root, which a kernel squares", "kept as bits", "kept, and chosen without a branch",
+    "kept, and chosen by masks", "kept with a checksum of key and root", "torch compares, a kernel chooses",
+    "kept as a root by what it holds, with sizes that fit one input", "a number that Python keeps in a text",
+    "a finaliser that computes",
+)  # fmt: skip
 SLY = (
     "a copy of what is kept, and a launch in vain", "kept as an array of NumPy's", "kept by a graph's kernel",
     "a kernel that looks whether it knows its input", "half of the rows by torch", "a view beyond its memory",
@@ -72,6 +81,7 @@ DEVIOUS = (
     "an operator of its own", "a useless product of tf32", "a large number for infinity",
     "a race after forty launches",
 )  # fmt: skip
+UNUSUAL = answers_unusual, answers_devious, answers_sly, answers_keeping, answers_odd
 DRAWN, STAYS = "a message that draws a verdict", "a process that stays"
 LATE = "a thread that finishes late"
 PLANTED = ("softmax: mask dropped", "total: no atomic update", "gelu: stride of two")
@@ -79,8 +89,10 @@ RIGHT = (
     "softmax online 16", "matmul 32 32 32 ", "total by the last block 256", "total under a lock 512",
     "quotient masked", "in place 128", "batch norm 2", "a number by item", "rows in place",
     "experts by count", "memory that is kept", "a CUDA graph", "a count that the kernel sets back",
+    "parts in memory that is kept, and a maximum that is only seen", "means of what it saw, for nobody",
+    "tables that are made once", "a barrier of all programs",
 )  # fmt: skip
-_UNUSUAL = (*answers_unusual.RIGHT, *answers_devious.RIGHT, *answers_sly.RIGHT)
+_UNUSUAL = tuple(one for module in UNUSUAL for one in module.RIGHT)
 MORE_RIGHT = (
     "gelu 128 4", "quantised 128", "total of integers 512", "linear, warmed up", "sort",
     "sort of the negative", "flip", "clamp of what is inside",
@@ -90,7 +102,7 @@ MORE_RIGHT = (
 COARSE, PADDED = "matmul_half: sums in f16", "argmax: wrong neutral element"
 MODULES = (
     answers_cheating, answers_adversary, answers_planted, answers_right, answers_unusual, answers_devious,
-    answers_sly,
+    answers_sly, answers_keeping, answers_odd,
 )  # fmt: skip
 ADDRESSES = b"""import torch, triton, triton.language as tl
 
@@ -167,13 +179,14 @@ def wrong(tmp_path_factory):
     task, text = answer_of("batch norm 2")
     (folder / "keeps.py").write_text(answers_right.TASKS[task])
     (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
-    names = [*CHEATING, *ADVERSARY, *DEVIOUS, *SLY, *BEYOND, DRAWN, STAYS, *PLANTED, COARSE, LATE]
+    names = [*CHEATING, *ADVERSARY, *DEVIOUS, *SLY, *KEEPING, *BEYOND, DRAWN, STAYS, *PLANTED, COARSE, LATE]
     more = [
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
         "add.py copying.py",
         "add.py table.py",
         BACKEND_WRONG,
+        TORCH_COPYING,
         FORGETS,
     ]
     return rows_of(folder, names, more, "--seconds", "8", "--no-generated")
@@ -184,7 +197,9 @@ def right(tmp_path_factory):
     """(the folder of a manifest, the rows of right answers by name)."""
     folder = tmp_path_factory.mktemp("right")
     other_forms(folder)
-    return folder, rows_of(folder, [*RIGHT, PADDED], ["add.py answer.py", "add.txt impl.py"])
+    return folder, rows_of(
+        folder, [*RIGHT, PADDED], ["add.py answer.py", "add.txt impl.py", "add_torch.py answer.py"]
+    )
 
 
 def test_no_answer_that_cheats_is_verified(wrong):
@@ -197,6 +212,15 @@ def test_what_an_adversary_had_verified_is_not(wrong):
     assert verdicts(wrong, ADVERSARY) == ADVERSARY
     assert verdicts(wrong, DEVIOUS) == {name: THIRD[name] for name in DEVIOUS}
     assert not differing(wrong, {name: FOURTH[name] for name in SLY})
+
+
+def test_results_that_are_kept_in_another_form(wrong):
+    """Neither memory that a kernel finds nor Python may bring back what an earlier call has computed."""
+    assert not differing(wrong, {name: FIFTH[name] for name in KEEPING})
+    row = wrong[KEEPING[0]]
+    assert "it uses what an earlier call has left in memory" in row["why"], row
+    line = answer_of(KEEPING[0])[1].splitlines()[row["faults"][0]["line"] - 1]
+    assert line.strip() == "if same:"
 
 
 def test_no_process_of_an_answer_stays(wrong):
@@ -274,9 +298,10 @@ def test_a_message_cannot_move_the_cursor(wrong):
 
 @pytest.mark.share
 def test_more_answers_that_cheat(tmp_path):
-    rows = rows_of(tmp_path, {**MORE, **SECOND, **THIRD, **FOURTH}, (), "--seconds", "8", "--no-generated")
+    names = {**MORE, **SECOND, **THIRD, **FOURTH, **FIFTH}
+    rows = rows_of(tmp_path, names, (), "--seconds", "8", "--no-generated")
     assert verdicts(rows, MORE) == MORE and verdicts(rows, SECOND) == SECOND
-    assert not differing(rows, {**THIRD, **FOURTH})
+    assert not differing(rows, {**THIRD, **FOURTH, **FIFTH})
 
 
 def test_right_answers_are_verified(right):
@@ -390,15 +415,23 @@ def add_wrapper(x, y):
     look[(1,)](x, *ROWS, out, x.numel(), B=128)
     return out
 """
+TORCH = """import torch
+
+
+def add_wrapper(x, y):
+    return x + y
+"""
 BACKEND = "Operator: aten.add.Tensor\ncnt: 3, ((T([12, 20], f32), T([12, 20], f32)), {})\n"
 
 
+TORCH_COPYING = "add_torch.py copying.py"
 BACKEND_WRONG = '{"task": "add.txt", "answer": "wrong.py"}'
 
 
 def other_forms(folder) -> None:
     """Writes tasks of TritonBench and BackendBench, and answers to them."""
     (folder / "add.py").write_text(SCRIPT + TESTS)
+    (folder / "add_torch.py").write_text(TORCH + TESTS)
     (folder / "add.txt").write_text(BACKEND)
     (folder / "answer.py").write_text(SCRIPT)
     (folder / "table.py").write_text(TABLE)
@@ -409,9 +442,9 @@ def other_forms(folder) -> None:
 
 
 def test_other_forms_of_tasks(wrong, right):
-    forms = ("add.py wrong.py", "add.py copying.py", "add.py table.py", BACKEND_WRONG)
-    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "cached", "error"]
-    for line in ("add.py answer.py", "add.txt impl.py"):
+    forms = ("add.py wrong.py", "add.py copying.py", "add.py table.py", BACKEND_WRONG, TORCH_COPYING)
+    assert [wrong[line]["verdict"] for line in forms] == ["wrong", "idle", "cached", "error", "idle"]
+    for line in ("add.py answer.py", "add.txt impl.py", "add_torch.py answer.py"):
         assert right[1][line]["verdict"] == "verified", right[1][line]
 
 

@@ -53,7 +53,8 @@ def bisect_torch(program: BisectedProgram, releases: list, say=lambda text, done
             with contextlib.closing(release_of(program, told)) as release:
                 judged.append(_TorchSearch(version, release, told).judged())
         except DiagnosticError as error:  # it cannot be fetched, or does not start
-            judged.append(Judged(torch=version, triton="", verdict="unknown", headline=error.message))
+            unknown = Judged(torch=version, triton="", verdict="unknown", headline=error.message)
+            judged.append(dataclasses.replace(unknown, notes=[*error.notes]))
         say(f"{prefix}{judged[-1].headline}", done=(number + 1, len(releases)))
     wrong = [one for one in judged if one.verdict not in _FINE]
     rest = [one for one in judged if one.verdict != "unknown"]

@@ -22,7 +22,8 @@ def page(found: TorchFound, name: str) -> str:
 
 
 def _release(one: Judged, target: str) -> list[str]:
-    lines = [f"torch {one.torch}, Triton {one.triton}, {target}: {one.runs} runs"]
+    ran = f"Triton {one.triton}, {target}: {one.runs} runs" if one.triton else "not run"
+    lines = [f"torch {one.torch}, {ran}"]
     if one.line:
         lines.append(f"  {one.line}")
     if one.node or one.kernel:

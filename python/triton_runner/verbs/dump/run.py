@@ -70,7 +70,7 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
         configure_jit_backend()  # of what torch.compile launches our jit alone sees registers
     silent = messages.silent() if is_code else contextlib.nullcontext()  # the program asked for triton.jit
     with silent, dumping(kernel or None, *selectors, **options) as dump:
-        with progress.lines("dump", at_work):
+        with progress.lines("dump", look=at_work):
             status = Program(program, tuple(arguments), pretend_cuda=pretend_cuda).run()
     if status and not dump.launches:
         raise fail(f"{program} ended with status {status}, and no launch was recorded", ended=status)

@@ -289,7 +289,7 @@ class Call:
         ]
         wanted = [name for name, _ in self.wanted["operators"]]
         kinds = {kind for kind in self.replayed["kinds"] if kind != "nothing"}
-        if self.wanted["is_script"]:
+        if self.wanted["is_script"] and self.wanted["launches"]:
             return self._why_idle_in_a_script(kinds, worth.missing(theirs, wanted), rule)
         if not wanted and self.replayed["moved"] and kinds == {"copied"}:
             return "its kernels only copy what torch has moved"
@@ -345,7 +345,7 @@ class Call:
         if self._is_right_without("spoiled", rule):
             return "its result is right whatever its kernels leave in their results"
         if self.replayed["left"]:
-            return "a kernel leaves what an earlier launch has written as it is"
+            return f"it uses what an earlier call has left in memory: {self.replayed['left']['what']}"
         kinds = {*self.replayed["kinds"]}
         if "computed" in {*before.replayed["kinds"]} - kinds and kinds & {"copied", "scaled"}:
             return "its kernels only copy or scale what was computed before"
@@ -482,6 +482,25 @@ def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]
             told = f"{len(data)} bytes come from no kernel and no operator, and change with the inputs"
             return [*found, Fault("tampered", told, _IN_KERNELS, "again")]
     return [*found, *_numbers_between(own, again, is_last)]
+
+
+def repeated(before: Call, now: Call) -> list[Fault]:
+    """Returns what is wrong with the steps of a call that has the inputs of an earlier one: a result that
+    Python keeps may come back as numbers, in the text of a kernel, or as a choice of tensors."""
+    if now.replayed["say"] != "replayed" or "trap" in now.replayed:
+        return []
+    if now.is_like(before):
+        found = _numbers_between(before, now, True)
+    else:
+        size = sum(one.nbytes for one in now.own.values() if hasattr(one, "nbytes"))
+        told = "its steps are others, in a way that was not followed"
+        advice = "launch the same kernels in each call"
+        is_more = _NUMBER * now.novelty(before) > size
+        found = [Fault("not_judged", told, advice)] if is_more else []
+    return [
+        dataclasses.replace(one, message=f"for the same inputs again, {one.message}", call="repeated")
+        for one in found
+    ]
 
 
 def _moves(call: Call) -> bool:

@@ -235,7 +235,7 @@ class Reference:
                     return {"say": "failed", "why": why}, []
                 text["exact"], text["why not exact"] = None, str(error)[:200]
             if not exact:
-                text["operators"] = operators.seen
+                text["operators"], text["launches"] = operators.seen, len(launched)
                 text["has_f32_products"] = _has_f32_products(launched)
                 changed = [
                     not torch.equal(a, b) and not _both_nan(a, b)

@@ -21,9 +21,10 @@ from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.judge import Judging
+from triton_runner._memory import registry, tracking, uninit, uninit_torch
 from triton_runner._memory.arguments import Arguments, is_descriptor
 from triton_runner._pipeline import stages
-from triton_runner.verbs.judge import estimates, facts, sandbox, wire, worth
+from triton_runner.verbs.judge import estimates, facts, wire, worth
 from triton_runner.verbs.judge.record import SPACES
 from triton_runner.verbs.judge.reference import is_move
 
@@ -31,8 +32,7 @@ CHECKS = ("oob", "uninit", "race", "zerodiv", "overflow")
 _MOST_HASHED = 1 << 20  # bytes of an argument with integers
 _MOST_CHECKED = 40  # launches of a kernel that differ; those beyond are run under checks in one order only
 _MOST_LOOKED_AT = 2000
-_FEW = 8  # elements that a launch may change by what values are
-_MOST_CHANGED = 4  # arguments of a launch
+_UNDEFINED = "uninitialized value"  # a kind of trap
 # Operators whose results have sizes that depend on values.
 _SIZES = re.compile(r"aten::(nonzero|masked_select|_?unique\w*|repeat_interleave|index|argwhere|bincount)$")
 _TF32 = re.compile(r", inputPrecision = tf32\b")
@@ -48,8 +48,8 @@ class Way:
     """How the steps are done. fill: a byte that memory without contents is filled with; spoil: launches leave
     something else in their results (1 and 2: what), those of the numbers `of` or all; checked: launches run
     under checks; perturb: a seed; strict: numbers that Python read are the same; other_past: earlier calls
-    that had the same inputs get those of the first call; changed: what each launch of the last call changes,
-    by argument: with other_past it is learnt, else launches are asked whether they write to it."""
+    that had the same inputs get those of the first call; left: (a storage, the flag of each of its bytes)
+    of what earlier calls left there: what the last call does with it is looked at."""
 
     fill: int | None = None
     spoil: int = 0
@@ -59,7 +59,7 @@ class Way:
     perturb: int | None = None
     strict: bool = False
     other_past: bool = False
-    changed: dict | None = None
+    left: list | None = None
 
 
 @dataclasses.dataclass
@@ -154,7 +154,7 @@ class Replay:
         self.unchecked: set[str] = set()
         self.torch = worth.Torch()
         self._launches = 0
-        self.idle: list[int] = []  # launches that write nothing where they did with another past
+        self.depends, self.line = "", 0  # what depends on what earlier calls left, and its line
         self._read: dict = {}  # numbers that Python read, by what they were then
         self._written: set = set()
 
@@ -174,18 +174,26 @@ class Replay:
             raise Refused(f"it was given {len(self.inputs)} tensors and tells of {len(self._call['inputs'])}")
         self._values |= dict(zip(self._call["inputs"], self.inputs, strict=True))
         torch.manual_seed(self._asked.seed)
+        left = self._way.left
         with torch.no_grad(), _settings.using(device="cpu", threads=1):
-            for number, step in enumerate(self._call["steps"]):
-                try:
-                    getattr(self, f"_{step[0]}")(*step[1:])
-                except Refused:
-                    raise
-                except KernelTrap as trap:
-                    self.trap = trap
-                    return self
-                except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
-                    raise Refused(f"step {number} ({step[0]} {step[1]}): {error}"[:300]) from error
+            with contextlib.nullcontext() if left is None else tracking.following(left):
+                self._steps()
+                if left is not None and not self.depends and not self.trap:
+                    count = sum(_undefined(one) for one in tensors_in(self.result()))
+                    self.depends = f"{count} elements of its result follow from it" if count else ""
         return self
+
+    def _steps(self) -> None:
+        for number, step in enumerate(self._call["steps"]):
+            try:
+                getattr(self, f"_{step[0]}")(*step[1:])
+            except Refused:
+                raise
+            except KernelTrap as trap:
+                self.trap = trap
+                return
+            except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+                raise Refused(f"step {number} ({step[0]} {step[1]}): {error}"[:300]) from error
 
     def result(self, text=None):
         """Returns what the call gives, with the tensors that the steps have made."""
@@ -256,6 +264,8 @@ class Replay:
         named = {key: value for key, value in named.items() if key != "pin_memory"}
         named = {key: self._value(value) for key, value in named.items()}
         words = [self._value(value) for value in words]
+        if _SIZES.match(name):
+            self._look_at(words, f"which elements {name.partition('::')[2]} gives follows from it")
         out = function(*words, **named)
         made = out if isinstance(out, (list, tuple)) else [out]
         if self._way.fill is not None and wire.EMPTY.match(name):  # torch's memory holds anything
@@ -264,7 +274,7 @@ class Replay:
         tensors = [one for one in made if isinstance(one, torch.Tensor)]
         if self._way.checked:
             short = name.partition("::")[2].rstrip("_")
-            self.torch.computed(short, [*_tensors([words, [*named.values()]])], tensors, is_move(name))
+            self.torch.computed(short, [*tensors_in([words, [*named.values()]])], tensors, is_move(name))
         if _SIZES.match(name):
             self.items += [size for one in tensors for size in one.shape]
         for number, tensor in zip(results, made, strict=True):
@@ -272,13 +282,20 @@ class Replay:
                 self._values[number] = tensor
 
     def _item(self, name, overload, words, seen) -> None:
-        out = self._operator(name, overload)(*map(self._value, words))
+        words = [*map(self._value, words)]
+        self._look_at(words, "a number that Python reads follows from it")
+        out = self._operator(name, overload)(*words)
         same = out == seen or (out != out and seen != seen)
         if isinstance(out, (bool, int, float)):
             self.items.append(out)
             self._read[seen] = out
         if not same and self._way.strict:
             raise Refused(f"it read the number {seen!r} where its steps give {out!r}")
+
+    def _look_at(self, values, told: str) -> None:
+        """Notes it where one of the tensors holds what follows from what earlier calls left."""
+        if self._way.left is not None and any(map(_undefined, tensors_in(values))):
+            self.depends = self.depends or told
 
     def _argument(self, value):
         if not isinstance(value, dict):
@@ -313,12 +330,24 @@ class Replay:
             self._check(launch, number)
         way, count = self._way, self._launches
         self._launches += 1
-        held = self._spoiled(launch, way.changed.get(count, {})) if way.changed and not way.other_past else []
-        blocks = launch.arguments.taken() if way.spoil or way.checked or way.other_past else None
-        with _settings.using(**({} if self._way.perturb is None else {"perturb": self._way.perturb})):
-            executable(launch.artifact(launch.entry)).launch(launch.grid, named)
-        if held and all(numpy.array_equal(_bits(array)[where], bits) for array, where, bits in held):
-            self.idle.append(count)
+        blocks = launch.arguments.taken() if way.spoil or way.checked else None
+        settings = {} if way.perturb is None else {"perturb": way.perturb}
+        if way.left is not None:
+            settings |= {"check": "uninit", "follows_undefined": True}
+            for _, value in named:
+                value = getattr(value, "base", value)
+                if isinstance(value, torch.Tensor):
+                    uninit.add_left(registry.storage_of(value))
+        try:
+            with _settings.using(**settings):
+                executable(launch.artifact(launch.entry)).launch(launch.grid, named)
+        except KernelTrap as trap:
+            if way.left is None:
+                raise
+            if trap.kind == _UNDEFINED:
+                self.depends = f"what kernel '{launch.name}' does in line {trap.line} follows from it"
+                self.line = trap.line
+            raise
         if blocks is not None:
             self._after(launch, blocks, count)
 
@@ -349,18 +378,6 @@ class Replay:
         for other in judged.not_run:
             raise Refused(f"kernel {launch.name} cannot be run: {other.why}"[:300])
 
-    def _spoiled(self, launch: Relaunch, changed: dict) -> list[tuple]:
-        """Spoils what the launch has changed with another past: (an array, where it is spoiled, its bits)."""
-        found, live = [], launch.arguments.live()
-        for name, where in changed.items():
-            view = launch.arguments.views[name]
-            array = view.of(live[view.block])
-            other = array.copy()
-            _spoil(other, 1)
-            array[where] = other[where]
-            found.append((array, where, _bits(array)[where]))
-        return found
-
     def _after(self, launch: Relaunch, before: list, number: int) -> None:
         """Looks at what a launch has written, and spoils it. number: of the launch."""
         now = launch.arguments.live()
@@ -369,7 +386,7 @@ class Replay:
         views, found = launch.arguments.views, set()
         inputs = [view.of(before[view.block]) for view in views.values()]
         numbers = [value for _, value in launch.arguments.named if isinstance(value, (int, float))]
-        for name, view in views.items():
+        for view in views.values():
             if view.block not in changed:
                 continue
             array, held = view.of(now[view.block]), view.of(before[view.block])
@@ -378,8 +395,6 @@ class Replay:
                 other = array.copy()
                 _spoil(other, self._way.spoil)
                 array[where] = other[where]
-            elif self._way.changed is not None and where.sum() >= _FEW:
-                self._way.changed.setdefault(number, {})[name] = where
             elif self._way.checked and where.any() and "computed" not in found:
                 found.add(worth.kind(array, held, where, inputs, numbers))
         if self._way.checked:
@@ -395,33 +410,21 @@ def _bits(array: numpy.ndarray) -> numpy.ndarray:
     return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
-def _overwrite(tensor) -> None:
-    """Puts another number into all elements of a tensor."""
-    with contextlib.suppress(RuntimeError), torch.no_grad():  # elements that share memory cannot be
-        is_number = tensor.is_floating_point() or tensor.is_complex()
-        tensor.detach().fill_(float("nan") if is_number else 1)
+def _undefined(tensor) -> int:
+    """Returns how many elements of a tensor count as never written."""
+    view = uninit_torch.view_of(tensor)
+    return 0 if view is None else int(view.undefined.sum())
 
 
-def _numbers_of(result: dict | None) -> list[int]:
-    """The numbers of the tensors in a result as a message has it."""
-    if result is None:
-        return []
-    ((kind, of),) = result.items()
-    if kind == "tensor":
-        return [of]
-    items = of if kind == "list" else [one for _, one in of] if kind == "dict" else []
-    return [number for item in items for number in _numbers_of(item)]
-
-
-def _tensors(value):
+def tensors_in(value):
     """The tensors in a value."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, dict):
-        yield from _tensors([*value.values()])
+        yield from tensors_in([*value.values()])
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors_in(item)
 
 
 def _spoil(array: numpy.ndarray, way: int) -> None:
@@ -439,143 +442,3 @@ def _spoil(array: numpy.ndarray, way: int) -> None:
         other = numpy.roll(numbers.reshape(-1), 1 + array.size // 3).reshape(array.shape)
         other = 1.5 * other + 0.37 * size if way == 1 else -other - 0.61 * size
         array[...] = numpy.asarray(other).astype(array.dtype)
-
-
-# --- the process
-
-
-def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> None:
-    """Does the steps of calls until its judge has heard enough."""
-    sandbox.enter(scratch, seconds, memory)
-    broker = Broker()
-    while True:
-        request, parts = wire.receive(read)
-        if request["say"] == "end":
-            return
-        try:
-            if request["say"] == "time":
-                wire.send(write, broker.time(request["chip"]))
-                continue
-            wire.send(write, *broker.answered(request, parts))
-        except Refused as error:
-            wire.send(write, {"say": "refused", "why": str(error)})
-        except (MemoryError, RecursionError) as error:
-            wire.send(write, {"say": "refused", "why": f"{type(error).__name__}: {error}"})
-
-
-class Broker:
-    """All calls of an answer, each done in several ways; a way goes on from where its last call ended."""
-
-    def __init__(self):
-        self._calls: list[ReplayedCall] = []
-        self._kernels: Kernels | None = None  # of the last call
-        self._values: dict = {}  # by way: (calls that were done, tensors by number)
-        self._seen: dict = {}
-
-    def _replay(self, name: str, way: Way, kernels: Kernels) -> Replay:
-        done, values = self._values.get(name, (0, {}))
-        # Launches of the last call alone are spoiled, timed and compared.
-        is_plain = way.spoil or way.times is not None
-        before = dataclasses.replace(Way(fill=0xFF) if is_plain else way, changed=None)
-        for asked in self._calls[done:]:
-            is_last = asked is self._calls[-1]
-            if is_last and asked.overwrites:
-                self._overwrite(values)
-            elif way.other_past and asked.has_inputs_of(self._calls[-1]):
-                first = self._calls[0]
-                asked = dataclasses.replace(asked, given=first.given, given_parts=first.given_parts)
-            one = Replay(asked, kernels, way if is_last else before, values, self._seen).run()
-        if not way.spoil:
-            self._values[name] = len(self._calls), values
-        return one
-
-    def _overwrite(self, values: dict) -> None:
-        """Overwrites what earlier calls have returned, which is their caller's, but for memory that was there
-        before any step."""
-        kept = {worth.address(values[key[1]]) for key in values if isinstance(key, tuple)}
-        for asked in self._calls[:-1]:
-            for number in _numbers_of(asked.call["result"]):
-                if number in values and worth.address(values[number]) not in kept:
-                    _overwrite(values[number])
-
-    def time(self, chip: str) -> dict:
-        """Returns the estimated time of the launches of the last call."""
-        summed = estimates.Summed(chip)
-        self._replay("time", Way(fill=0xFF, times=summed), self._kernels)
-        return {"say": "time", "time": as_json(summed.time())}
-
-    def answered(self, request: dict, parts: list) -> tuple:
-        """Does a call in all ways that are asked for."""
-        call, count = request["call"], request["given_parts"]
-        asked = ReplayedCall(call, parts[count:], request["given"], parts[:count], request["seed"])
-        if request["is_again"]:
-            self._calls.pop()
-        if request["refill"] and self._calls:
-            asked.before = self._calls[-1].call["inputs"]
-        asked.overwrites = request["repeats"]
-        self._calls.append(asked)
-        if not request["looks"]:
-            return {"say": "noted"}, []
-        kernels, replays = Kernels(call["kernels"]), {}
-        self._kernels = kernels
-        has_empty = any(_makes_empty(step) for one in self._calls for step in one.call["steps"])
-        out: list = []
-        text: dict = {"say": "replayed"}
-        if not request["is_again"]:
-            way = Way(checked=request["checked"], fill=0xFF, strict=True)
-            replays["plain"] = first = self._replay("plain", way, kernels)
-            text["facts"] = kernels.facts
-            text |= {"findings": first.findings, "kinds": first.kinds, "items": first.items}
-            text["unchecked"] = sorted(first.unchecked)
-            if (trap := first.trap) is not None:
-                told = {"message": str(trap), "line": trap.line, "kernel": trap.kernel, "advice": trap.advice}
-                return {**text, "trap": told}, out
-            if has_empty:
-                replays["other fill"] = self._replay("other fill", Way(fill=0x3C), kernels)
-            if (exact := kernels.in_f32()) is not None:
-                replays["f32"] = self._replay("f32", Way(fill=0xFF), exact)
-            text["inputs"] = [wire.packed(tensor, out) for tensor in first.inputs]
-            if call.get("state"):
-                kept = {name: one["tensor"] for name, one in call["state"]["dict"]}
-                kept = {name: n for name, n in kept.items() if not first.is_as_at_first(n)}
-                text["state"] = wire.packed(
-                    {name: first.result({"tensor": n}) for name, n in kept.items()}, out
-                )
-            results = [*_tensors(first.result())] if call["result"] is not None else []
-            text["torch"] = first.torch.share(results)
-            text["moved"] = first.torch.has_moved(results, first.inputs)
-            # One that changes nothing may write once more what an earlier one computed, as tuning does.
-            computing = frozenset(i for i, kind in enumerate(first.kinds) if kind in ("computed", "nothing"))
-            is_mixed = "computed" in first.kinds and len(computing) < len(first.kinds)
-        for number in (1, 2) if request["spoiled"] else ():
-            # A launch that computes the same numbers again over the old ones changes nothing to spoil.
-            ways = {f"spoiled {number}": Way(spoil=number, other_past=request["repeats"])}
-            if is_mixed:
-                ways[f"without {number}"] = dataclasses.replace(ways[f"spoiled {number}"], of=computing)
-            for name, way in ways.items():
-                try:
-                    replays[name] = self._replay(name, way, kernels)
-                except Refused:
-                    replays[name] = None
-        if request["repeats"]:
-            changed: dict = {}
-            replays["other past"], text["left"] = None, []
-            try:
-                way = Way(fill=0xFF, other_past=True, changed=changed)
-                replays["other past"] = self._replay("other past", way, kernels)
-                # One argument at a time: from the others a kernel may know that it has done its work before.
-                for number in range(min(_MOST_CHANGED, max(map(len, changed.values()), default=0))):
-                    one = {n: dict([*args.items()][number : number + 1]) for n, args in changed.items()}
-                    text["left"] += self._replay(f"left {number}", Way(fill=0xFF, changed=one), kernels).idle
-            except Refused:  # steps that fit the values of their inputs alone
-                pass
-        for seed in request["perturb"]:
-            replays[f"perturb {seed}"] = self._replay(f"perturb {seed}", Way(perturb=seed), kernels)
-        for name, one in replays.items():
-            is_there = one is not None and one.trap is None and call["result"] is not None
-            text[name] = wire.packed(one.result(), out) if is_there else None
-        return text, out
-
-
-def _makes_empty(step: list) -> bool:
-    return step[0] == "op" and bool(wire.EMPTY.match(step[1]))

@@ -20,7 +20,7 @@ from triton_runner._kernel.cost.chips import chip_named
 from triton_runner._kernel.cost.timing import TIMINGS
 from triton_runner._memory import compared
 from triton_runner.verbs.judge import answer as answering
-from triton_runner.verbs.judge import evidence, processes, reference, replay, wire
+from triton_runner.verbs.judge import broker, evidence, processes, reference, wire
 from triton_runner.verbs.judge.results import (
     RANK,
     STATUS,
@@ -140,7 +140,7 @@ class Trial:
             "answer", answering.main, folders[0], options.seconds, options.memory, patience=wall
         )
         self._broker = make(
-            "broker", replay.main, folders[1], 20 * options.seconds, 2 * options.memory, patience=20 * wall
+            "broker", broker.main, folders[1], 20 * options.seconds, 2 * options.memory, patience=20 * wall
         )
         self._reference = make(
             "reference", reference.main, os.path.abspath(self._task), options.inputs, options.format,
@@ -313,12 +313,16 @@ class Trial:
                 told = said if "error" in said else {"error": "its process", "message": "sends no call"}
                 self.faults.append(self._raised(told, "repeated"))
                 return
+            again.follow(self._tensors)
             again.replayed, again.replayed_parts = self._replay(
                 again, seed, checked=is_last, spoiled=is_last, looks=is_last, repeats=True
             )
         if (why := again.why_kept(call)) and not self._changes(call, seed):
             told = f"for the same inputs again, {why}"
-            self.faults.append(Fault("cached", told, "compute the result in each call", "repeated"))
+            line = again.replayed.get("left", {}).get("line")
+            self.faults.append(Fault("cached", told, "compute the result in each call", "repeated", line))
+        elif not why:
+            self.faults += evidence.repeated(call, again)
 
     def _changes(self, call: evidence.Call, seed: int) -> bool:
         """Whether the task's own result changes from call to call with the same inputs."""

@@ -95,7 +95,7 @@ def run(
         raise click.UsageError("--triton is for a case; bisect and compile run programs with other releases")
     check_program(program, is_module)
     interrupts.gently()
-    with progress.lines("run", at_work):
+    with progress.lines("run", look=at_work):
         status = running.run_program(
             program, list(arguments), is_module, pretend_cuda, traceback, looks, explained=failures.explained
         )
