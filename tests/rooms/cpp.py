@@ -177,7 +177,8 @@ def users_of(path: pathlib.Path) -> list[str]:
             name for name in used
             if name not in of_class or of_class[name] in words or len(classes_by_member()[name]) == 1
         }  # fmt: skip
-        is_called = any(re.search(rf"\b{name}\(", text) for name in used)
+        called = "[(>]" if is_source else r"\("  # a handler is an argument: emit<run_box_load>
+        is_called = any(re.search(rf"\b{name}{called}", text) for name in used)
         if one not in direct and not (is_called if is_source else used):
             continue
         if is_source and not used:
@@ -238,7 +239,7 @@ def tests_of_users(path: pathlib.Path, users: list[str], tests: list[str]) -> li
         near = room_of(ROOT / user) == room_of(path) if of_user else False
         if near and user.endswith(".cpp") and not {*of_user} & {*tests, *found}:
             found.append(of_user[0])
-    return found if len(found) <= MOST_OF_USERS else []
+    return found if 1 < len(found) <= MOST_OF_USERS else []
 
 
 def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]:

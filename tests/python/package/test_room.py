@@ -54,6 +54,8 @@ TOLD = {
     "src/lanes/functions.cpp": [
         "tests        src/ptx/alu_test.cpp, tests/python/ptx/test_ptx_arithmetic.py", 'PARTS="build isas"'],
     "src/simt/launch/observe.cpp": ["registers-cap.ptx, tests/python/dump/test_dump_registers.py"],
+    "src/simt/async/tma_ops.cpp": ["is used by   src/simt/front/ptx/tma.cpp"],  # as l.emit<run_box_load>
+    "python/triton_runner/_launch/gpu_driver.py": ["tests/python/launch/test_gpu_launch.py", "devices.md"],
     "src/artifact/cubin.cpp": ["is used by   src/artifact/describe.cpp, src/artifact/fatbin.cpp\n"],
     "src/tile/ops/reduce.cpp": ["tests        build/golden/op/tt.reduce.ttir, build/golden/op/tt.scan.ttir"],
     "include/triton_runner/base/result.h": ["src/base/result_test.cpp\n", "public_headers; ninja"],
