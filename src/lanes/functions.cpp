@@ -1,7 +1,8 @@
-// Finds a function over lanes in the table of the instruction set at hand, and answers what is asked of a
-// type.
+// Finds a function over lanes in the table of the instruction set at hand, and answers what is asked of a type.
+// It is tested through src/ptx/alu_test.cpp and tests/python/ptx/test_ptx_arithmetic.py.
 #include <triton_runner/lanes/functions.h>
 
+#include <cassert>
 #include <unordered_map>
 
 #include <triton_runner/num/types.h>
@@ -24,8 +25,12 @@ constexpr TypeRow kTypes[] = {
 };
 const TypeRow& row_of(Type type) { return kTypes[static_cast<size_t>(type)]; }
 
+constexpr int kType2Shift = kVariantBits, kTypeShift = kType2Shift + 10, kOperationShift = kTypeShift + 10;
+static_assert(kCmpMask << kComparisonShift >> kVariantBits == 0);
 uint64_t key_of(Operation op, Type type, Type type2, uint32_t variant) {
-  return uint64_t(op) << 48 | uint64_t(type) << 38 | uint64_t(type2) << 28 | variant;
+  assert(variant >> kVariantBits == 0);
+  return uint64_t(op) << kOperationShift | uint64_t(type) << kTypeShift | uint64_t(type2) << kType2Shift |
+         variant;
 }
 
 using Table = std::unordered_map<uint64_t, Handler>;

@@ -19,7 +19,7 @@ class Finder {
   Finder(const Module& module, const Function& function, const Instruction& in)
       : module_(module), function_(function), in_(in), operands_(flattened(in)), spec_(spec_of(in)) {}
 
-  base::Result<Alu> find_function() {
+  base::Result<LaneFunction> find_function() {
     choose();
     if (!error_.empty()) return module_.diagnostic(error_offset_, error_, notes_);
     if (!alu_.run) return refusal();
@@ -119,7 +119,7 @@ class Finder {
   const Instruction& in_;
   const std::vector<const Operand*> operands_;
   const Spec spec_;
-  Alu alu_;
+  LaneFunction alu_;
   Mod widths_[5] = {Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone};  // kNone: any
   Mod row_type_ = Mod::kNone, row_type2_ = Mod::kNone;
   uint32_t row_variant_ = 0;
@@ -162,7 +162,7 @@ void Finder::binary() {
     take(spec_.variant & kVWide ? doubled(t) : t, {t, t});
   else
     take(t, {narrow, t});
-  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
+  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = LaneFunction::kCarry;
   row(t, narrow);
 }
 
@@ -182,7 +182,7 @@ void Finder::ternary() {
     alu_.run = fma_oob(pair ? 2 : 1);
     return;
   }
-  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
+  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = LaneFunction::kCarry;
   row(t, narrow);
 }
 
@@ -469,7 +469,7 @@ std::vector<const Operand*> flattened(const Instruction& in) {
   return out;
 }
 
-base::Result<Alu> find_alu(const Module& module, const Function& function, const Instruction& in) {
+base::Result<LaneFunction> find_alu(const Module& module, const Function& function, const Instruction& in) {
   return Finder(module, function, in).find_function();
 }
 

@@ -41,8 +41,8 @@ constexpr Meaning<Variant> kVariants[] = {
     {Mod::kCc, kVCarryOut},
     {Mod::kOob, kVOob},
     {Mod::kApprox, kVApprox},
-    {Mod::kFull, kVFull},
-    {Mod::kShiftamt, kVShiftamt},
+    {Mod::kFull, kVFullRange},
+    {Mod::kShiftamt, kVShiftAmount},
     {Mod::kL, kVLeft},
     {Mod::kClamp, kVClamp},
 };

@@ -55,7 +55,7 @@ class OneInstruction {
     uint32_t next = static_cast<uint32_t>(types_.size()) + 1;
     auto place = [&](int8_t which, lanes::Type stored) {
       const Mod type = mod_of(stored);
-      if (which == lanes::Alu::kCarry) return carry();
+      if (which == lanes::LaneFunction::kCarry) return carry();
       if (which < 0) return lanes::kNoRegister;
       const Operand& operand = *operands[static_cast<size_t>(which)];
       if (operand.kind == OperandKind::kSink) return lanes::kNoRegister;
@@ -73,7 +73,7 @@ class OneInstruction {
     o.b = place(alu_.operands[2], alu_.types[2]), o.c = place(alu_.operands[3], alu_.types[3]);
     o.e = place(alu_.operands[4], alu_.types[4]);
     o.small = alu_.small;
-    o.imm = alu_.extra == lanes::Alu::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
+    o.imm = alu_.extra == lanes::LaneFunction::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
     lanes::Lanes x;
     x.regs = base_, x.count = kLanes;
     alu_.run(x, o);
@@ -93,7 +93,7 @@ class OneInstruction {
   std::vector<Mod> types_;
   std::vector<std::string> names_;
   std::shared_ptr<const Module> module_;
-  lanes::Alu alu_;
+  lanes::LaneFunction alu_;
   std::vector<uint32_t> places_;
   std::vector<std::byte> file_;
   std::byte* base_ = nullptr;

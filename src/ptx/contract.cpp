@@ -424,8 +424,8 @@ std::array<Operand, 4> fused_operands(const Function& f, const Contraction& c) {
   return {sum.operands[0], product.operands[1], product.operands[2], sum.operands[3 - c.operand]};
 }
 
-base::Result<lanes::Alu> find_fused(const Module& module, const Function& f, const Contraction& c,
-                                    bool divides) {
+base::Result<lanes::LaneFunction> find_fused(const Module& module, const Function& f, const Contraction& c,
+                                             bool divides) {
   const Instruction &sum = f.body[c.add], &product = f.body[c.product];
   std::vector<Mod> mods(sum.mods.begin(), sum.mods.end());
   mods.insert(mods.begin(), !divides ? Mod::kRn : product.has(Mod::kFull) ? Mod::kFull : Mod::kApprox);

@@ -5,7 +5,7 @@
 //   // SHADOW(select): only the operand that is chosen matters
 //   void shadow_select(ShadowRule& r) {
 //     const Lanes yes = r.lanes(1), no = r.lanes(2);
-//     r.results([&](int64_t e) { return chosen[e] ? yes.bad(e) : no.bad(e); });
+//     r.results([&](int64_t e) { return chosen[e] ? yes.marked(e) : no.marked(e); });
 //   }
 #pragma once
 #include <functional>
@@ -14,12 +14,13 @@
 
 namespace triton_runner::tile {
 
-// Which elements of a value are undefined.
+// Says which elements of a value a check has marked: as undefined (check/uninit.h), or as not having the
+// exact value (check/overflow.h).
 struct Lanes {
   const std::byte* data = nullptr;  // null: all elements are the same
   int64_t size = 1, n = 1;
   bool all = false;
-  bool bad(int64_t i) const {
+  bool marked(int64_t i) const {
     if (!data) return all;
     const std::byte* p = data + (n == 1 ? 0 : i) * size;
     for (int64_t b = 0; b < size; ++b)

@@ -32,8 +32,11 @@ from suite.site import package_site  # noqa: E402
 BUILD, INTO = ROOT / "build" / "release", ROOT / "build" / "reach"
 OUT = HERE / "reached.txt"
 LIMIT = 50
+COMMON = {"tests", "test", "python", "bindings", "cases"}  # words of paths that liken nothing
+EVERYTHING = "tests/python/package/"  # these tests are of the package as a whole, and enter most of it
 KINDS = {"case": 2, "python": 2, "unit": 1}  # how many tests of each kind a file of C++ gets
 SHARE = 0.25  # of the best test's score: what another needs to be told beside it
+ALIKE = 0.6  # likeness that a test needs which enters nothing but what most tests do
 
 
 @dataclasses.dataclass
@@ -178,6 +181,11 @@ class Sources:
             if len(words) == 3 and words[1] in "tT":
                 self._objects[words[2]].update(files)
 
+    def functions(self, file: str) -> str:
+        """The names of the functions that a file alone has."""
+        own = (name for (_, name), files in self._files.items() if files == {file})
+        return " ".join(name.rpartition("::")[2] for name in own)
+
     def of(self, symbol: str) -> set[str]:
         """The file of a function; none where names do not tell which."""
         found: set[str] = set()
@@ -196,48 +204,90 @@ class Sources:
 
 
 @functools.cache
-def words(path: str) -> frozenset[str]:
-    return frozenset(word for word in re.findall("[a-z]+", path) if len(word) > 3)
+def words(text: str) -> frozenset[str]:
+    """The words of a path or a name of C++, without those that many paths have."""
+    found = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", text).lower())
+    return frozenset(word for word in found if len(word) > 3) - COMMON
 
 
-def alike(file: str, test: str) -> bool:
-    """Whether the paths have a word in common, in any of its forms: count.cpp and test_counts.py."""
-    ours, theirs = words(file) - {"tests", "python", "bindings"}, words(test) - {"tests", "python"}
-    return any(one.startswith(other) or other.startswith(one) for one in ours for other in theirs)
+class Likeness:
+    """Says how much the names of a file and of a test have in common, from 0 to about 1 a word: a word counts
+    by how few tests have it, in any of its forms (count.cpp and test_counts.py)."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self._tests = {test: words(test) for test in tests}
+        self._held = collections.defaultdict(set)  # the first four letters: [(word, test)]
+        for test, own in self._tests.items():
+            for word in own:
+                self._held[word[:4]].add((word, test))
+
+    def of(self, named: frozenset[str]) -> dict[str, float]:
+        """The likeness of tests to a file with these words; tests without one are left out."""
+        found: dict[str, float] = collections.defaultdict(float)
+        seen = set()
+        for word in named:
+            forms = [
+                one for one in self._held[word[:4]] if one[0].startswith(word) or word.startswith(one[0])
+            ]
+            tests = {test for _, test in forms}
+            for form, test in forms:
+                if (form, test) not in seen:  # of two words of the file that one of the test is a form of
+                    seen.add((form, test))
+                    found[test] += math.log(len(self._tests) / len(tests)) / math.log(len(self._tests))
+        return found
+
+
+def chosen(entered: dict[str, set[str]], files_of, functions_of, most: int) -> dict[str, list[tuple]]:
+    """(score, own functions, test) of the tests of one kind that say most about each file, the best first.
+    `entered`: the functions that each test enters. files_of(function): the files that have it.
+    functions_of(file): their names.
+
+    A function counts by how few other tests enter it, beside how much else the test enters; a test whose name
+    is like the file's counts more. Where every function of a file is entered by most tests, each of them is
+    as good as another: then only those are chosen that are named as the file or a function of it."""
+    count = collections.Counter(name for names in entered.values() for name in names)
+    ran = sum(map(bool, entered.values()))
+    weight = {name: math.log(ran / n) for name, n in count.items()}
+    likeness = Likeness(list(entered))
+    scores: dict[str, dict[str, tuple]] = collections.defaultdict(dict)
+    for test, names in entered.items():
+        whole = sum(weight[name] ** 2 for name in names) ** 0.2 or 1
+        for name in names:
+            for file in files_of(name):
+                score, functions = scores[file].get(test, (0, 0))
+                is_own = 2 * count[name] < ran  # less than half of the tests enter it
+                scores[file][test] = score + weight[name] ** 2 / whole, functions + is_own
+    found = {}
+    for file, of_file in scores.items():
+        alike = likeness.of(words(file))
+        if any(functions for _, functions in of_file.values()):
+            rows = [(score * (1 + alike[test]), n, test) for test, (score, n) in of_file.items()]
+        else:
+            alike = likeness.of(words(f"{file} {functions_of(file)}"))
+            rows = [(alike[test], 0, test) for test in of_file if alike[test] >= ALIKE]
+        best = sorted(rows, key=lambda one: (-one[0], one[2]))
+        found[file] = [one for one in best[:most] if one[0] >= SHARE * best[0][0]]
+    return found
 
 
 def digest(tests: list[Test]) -> dict[str, list[str]]:
-    """The tests that say most about each file of C++: a function that a test enters counts by how
-    few other tests enter it, beside how much else the test enters."""
+    """The tests that say most about each file of C++."""
     sources = Sources({name for test in tests for name in test.program.names})
     files_of = functools.cache(sources.of)
     every = next(test for test in tests if test.name == "import").entered()
     found: dict[str, dict[str, list]] = collections.defaultdict(dict)
     for kind, most in KINDS.items():
         entered = {test.name: test.entered() - every for test in tests if test.kind == kind}
+        entered = {name: held for name, held in entered.items() if EVERYTHING not in name}
         entered.pop("import", None)
-        count = collections.Counter(name for names in entered.values() for name in names)
-        ran = sum(map(bool, entered.values()))
-        weight = {name: math.log(ran / n) for name, n in count.items()}
-        scores: dict[str, dict[str, tuple]] = collections.defaultdict(dict)
-        for test, names in entered.items():
-            whole = sum(weight[name] ** 2 for name in names) ** 0.2 or 1
-            for name in names:
-                for file in files_of(name):
-                    score, functions = scores[file].get(test, (0, 0))
-                    is_own = 2 * count[name] < ran  # less than half of the tests enter it
-                    scores[file][test] = score + weight[name] ** 2 / whole, functions + is_own
-        for file, of_file in scores.items():
-            rows = [(score * (1 + alike(file, test)), n, test) for test, (score, n) in of_file.items()]
-            best = sorted(rows, key=lambda one: (-one[0], one[2]))
-            found[file][kind] = [one for one in best[:most] if one[0] >= SHARE * best[0][0]]
+        for file, rows in chosen(entered, files_of, sources.functions, most).items():
+            found[file][kind] = rows
     told = {}
     for file, kinds in sorted(found.items()):
-        functions = max(one[1] for held in kinds.values() for one in held)
-        told[file] = [
-            one[2] for held in kinds.values() if 3 * max(one[1] for one in held) >= functions for one in held
-        ]
-    return told
+        functions = max((one[1] for held in kinds.values() for one in held), default=0)
+        best = [held for held in kinds.values() if 3 * max((one[1] for one in held), default=0) >= functions]
+        told[file] = [one[2] for held in best for one in held]
+    return {file: names for file, names in told.items() if names}
 
 
 def main() -> int:

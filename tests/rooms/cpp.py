@@ -54,6 +54,25 @@ def declared(path: pathlib.Path) -> tuple[str, ...]:
 
 
 @functools.cache
+def classes_by_member() -> dict[str, set[str]]:
+    """The classes that have a member of each name."""
+    found: dict[str, set[str]] = {}
+    for path in files_of_cpp():
+        kind = ""
+        for line in text_of(path).splitlines():
+            if begins := re.match(r"(?:class|struct) (\w+)\b[^;]*\{", line):
+                kind = begins[1]
+            elif line.startswith("}"):
+                kind = ""
+            elif kind and (member := re.match(r"  (?:\w[^;=(]*[ *&])?(\w+)\(", line)):
+                found.setdefault(member[1], set()).add(kind)
+        for name in defined(path) if path.suffix == ".cpp" else ():
+            if "::" in name:
+                found.setdefault(name.split("::")[-1], set()).add(name.split("::")[0])
+    return found
+
+
+@functools.cache
 def files_of_cpp() -> list[pathlib.Path]:
     places = (
         "src",
@@ -94,8 +113,9 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
     names = {name.split("::")[0] for name in defined(path)}
     same = [one for one in near if one.stem == path.stem]
+    declare = [one for one in near if names & {*declared(one)}]  # artifact/cubin.h is not of cubin.cpp
     same = [one for one in same if one.parent == path.parent] or [
-        one for one in same if one.parent.name == "internal" or names & {*declared(one)}
+        one for one in same if one in declare or (one.parent.name == "internal" and not declare)
     ]
     rest = names - {name for one in same[:1] for name in declared(one)}
     rest = {name for name in rest if "_" in name or len(name) > 8 or not name[0].islower()}
@@ -129,6 +149,7 @@ def users_of(path: pathlib.Path) -> list[str]:
     """The files that use a header, or what a source file defines. Those that call its functions come first,
     of these the ones of other rooms, then those that include its header."""
     near, own_names = headers(path), {name.split("::")[-1] for name in defined(path)}
+    of_class = {name.split("::")[-1]: name.split("::")[0] for name in defined(path) if "::" in name}
     is_source = path.suffix == ".cpp"
     names = own_names if is_source else {*declared(path)}
     if not near and names:  # a macro declares them
@@ -151,7 +172,13 @@ def users_of(path: pathlib.Path) -> list[str]:
         text = text_of(one)
         words = {*re.findall(r"\w+", text)}
         used = words & (names | types if one in direct else own)
-        is_called = any(re.search(rf"\b{name}\(", text) for name in used)
+        # A member that other classes have too is this one's where the file names the class.
+        used = {
+            name for name in used
+            if name not in of_class or of_class[name] in words or len(classes_by_member()[name]) == 1
+        }  # fmt: skip
+        called = "[(>]" if is_source else r"\("  # a handler is an argument: emit<run_box_load>
+        is_called = any(re.search(rf"\b{name}{called}", text) for name in used)
         if one not in direct and not (is_called if is_source else used):
             continue
         if is_source and not used:
@@ -178,15 +205,18 @@ def reached() -> dict[str, list[str]]:
 
 
 def tests_of(path: pathlib.Path) -> list[str]:
-    """The tests of a file of C++: what it names itself, the cases of its rows, the unit test beside it, and
-    the tests that were seen to enter it, or what implements it."""
+    """The tests of a file of C++: what it names itself, or else the tests that were seen to enter it, or what
+    implements it; beside these the cases of its rows, and the unit test beside it."""
     sources = [path, *implementers(path)]
-    found = [*told(path), *(case for _, case in rows_of(path) if case)]
+    cases = [case for _, case in rows_of(path) if case]
+    found = [*told(path), *cases]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
         found += [name_of(beside)] if beside.is_file() else []
         words = {*re.findall("[a-z]+", name_of(one))} - {"src", "tests", "python", "test", "cpp", "h"}
-        entered = reached().get(name_of(one), [])
+        entered = [] if told(path) else reached().get(name_of(one), [])
+        # A handler of ops is tested by the cases of its rows; that a Python test enters it says little.
+        entered = [test for test in entered if not (cases and test.startswith("tests/python/"))]
         found += sorted(  # of Python tests that first which is named as the file is
             entered,
             key=lambda test: (
@@ -195,8 +225,21 @@ def tests_of(path: pathlib.Path) -> list[str]:
             ),
         )
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
+    users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
+
+
+def tests_of_users(path: pathlib.Path, users: list[str], tests: list[str]) -> list[str]:
+    """A test of each user in the same room that the tests of a file leave out: of each check that keeps marks
+    in check/shadow.cpp one."""
+    found = []
+    for user in users:
+        of_user = tests_of(ROOT / user) if library_of(ROOT / user) and "_test." not in user else []
+        near = room_of(ROOT / user) == room_of(path) if of_user else False
+        if near and user.endswith(".cpp") and not {*of_user} & {*tests, *found}:
+            found.append(of_user[0])
+    return found if 1 < len(found) <= MOST_OF_USERS else []
 
 
 def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]:
@@ -258,6 +301,7 @@ def makers(tests: list[str]) -> list[str]:
 
 
 MOST_CASES = 8  # in one command
+MOST_OF_USERS = 3  # with tests of their own; what more files use is tested by any of them
 
 
 def commands(tests: list[str], path: pathlib.Path) -> str:
@@ -285,9 +329,12 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
         more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
         make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""
         found[found.index("")] = f"{make}python tests/run_cases.py {shown}{more}"
-    if "simd" in path.parts:
+    if "simd" in path.parts or (library_of(path) in ("lanes", "num") and path.suffix == ".cpp"):
         found.append('make test PARTS="build isas"')
-    return "; ".join(["make develop", *found]) if found else 'make test PARTS="build unit cases"'
+    public = ["ninja -C build/release public_headers"] if path.is_relative_to(ROOT / "include") else []
+    if not found:
+        return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
+    return "; ".join(["make develop", *public, *found])
 
 
 def unit(path: pathlib.Path) -> str:
@@ -326,16 +373,20 @@ def of_source(path: pathlib.Path) -> Facts:
     tests = tests_of(path)
     user, others = ("", []) if tests else tests_through(path, users)
     page = room_page if room_page not in ("", ARCHITECTURE) else page
-    said = [("", tests), (f"none of its own; through {user}: ", others)]
+    of_users = tests_of_users(path, users, tests) if tests else []
+    is_public = path.is_relative_to(ROOT / "include") and path.suffix == ".h"
+    if is_public and not tests:  # any program that includes it tests it: none of them more than another
+        user, others = "", []
+    said = [("", tests), ("of its users: ", of_users), (f"none of its own; through {user}: ", others)]
     said.append(("its golden cases are made by ", makers(tests or others)))
     users = [one for one in users if "_test." not in one]
     facts += [("has its code", shown([name_of(one) for one in done]))] if done else []
     facts += [
         ("includes", may_include(path)),
         ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
-        ("tests", grouped(said) or "none of its own: those of who uses it"),
+        ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
         ("page", page_of([path, *done, *headers(path)], names_for_page(path), page)),
-        ("try", commands(tests or others, path)),
+        ("try", commands([*tests, *of_users] or others, path)),
     ]  # fmt: skip
     return facts
 

@@ -97,18 +97,33 @@ def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     found = [one for one in found if pathlib.Path(one).name not in others]
     words = set(re.findall("[a-z]+", str(path.relative_to(layers.PACKAGE / "verbs" / verb)))) - {"py"}
     asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
-    return sorted(found, key=lambda one: (-len(words & set(re.findall("[a-z]+", one))), -asked[one], one))
+    words_of = {one: len(words & set(re.findall("[a-z]+", one))) for one in found}
+    return sorted(found, key=lambda one: (-words_of[one], f"_{verb}" not in one, -asked[one], one))
 
 
-def through(users: list[str], words: set[str], deeper: bool = True) -> list[tuple[str, list[str]]]:
-    """The tests of a module's users, or else of their users: those first that have most words of its name."""
+def names_taken(user: str, name: str) -> int:
+    """How many names of a module another one uses."""
+    tree = ast.parse(text_of(known()[user]))
+    last, used = name.rpartition(".")[2], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == f"triton_runner.{name}":
+            used |= {one.name for one in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == last:
+            used.add(node.attr)
+    return len(used)
+
+
+def through(name: str, users: list[str], words: set[str], deeper: bool = True) -> list[tuple[str, list[str]]]:
+    """The tests of a module's users, or else of their users: those first that have most words of its name,
+    and of these the users that take most names of it."""
     named_users = [user for user in users if user in known()]
     found = [(user, [*itertools.chain(*tests_of(user, known()[user]))]) for user in named_users]
     found = [(user, tests) for user, tests in found if tests]
     if not found and deeper:
         above = [other for user in named_users for other in known() if user in imports(other)]
-        return through(list(dict.fromkeys(above)), words, deeper=False)
-    found.sort(key=lambda one: (-len(words & set(re.findall("[a-z]+", one[0]))), -len(one[1])))
+        return through(name, list(dict.fromkeys(above)), words, deeper=False)
+    shared = {user: len(words & set(re.findall("[a-z]+", user))) for user, _ in found}
+    found.sort(key=lambda one: (-shared[one[0]], -names_taken(one[0], name), -len(one[1])))
     return [(f"through {user}: ", tests[:3]) for user, tests in found]
 
 
@@ -203,17 +218,20 @@ def of_module(path: pathlib.Path) -> Facts:
     words = set(re.findall("[a-z]+", name))
     of_the_verb = [one for one in of_verb(verb, path) if one not in own] if verb else []
     if not own:
-        tests += through(users, words)[:2]
+        shown = {*use, *of_the_verb[:1]}
+        tests += [one for one in through(name, users, words)[:3] if not {*one[1]} <= shown][:2]
     constant = not own and all(runs(one, name) < 0 for one in use)
     near = of_the_verb and words - {verb} & set(re.findall("[a-z]+", of_the_verb[0]))
     is_run = any(runs(one, name) > 0 for one in use)  # by its own name
+    most = max((one for one in users if one in known()), key=lambda one: names_taken(one, name), default="")
+    is_run = is_run or bool(most and verb and f"through {most}: " not in dict(tests))
     at = 2 if is_run else 1 if near or len(tests) < 3 else len(tests)
     tests.insert(at, ("of the verb: ", of_the_verb))
     if constant:  # those that read a constant come last
         tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
     facts += [
-        ("imports", f"{may_import(name, path)}; less, where its opening says so"),
+        ("imports", may_import(name, path)),
         (
             "is used by",
             grouped([("", users), ("", [one for place in OUTSIDE for one in grep(named(name), place)])])
@@ -232,12 +250,14 @@ def page(path: pathlib.Path, verb: str, row) -> str:
     guide = ROOT / "doc" / "guide" / f"{path.stem if is_flat else verb}.md"
     if described(path):
         return described(path)
-    if (verb or is_flat) and guide.is_file():
-        return name_of(guide)
+    reference = ROOT / "doc" / "reference" / guide.name
+    if (verb or is_flat) and (guide.is_file() or reference.is_file()):
+        return name_of(guide if guide.is_file() else reference)
     if verb:
-        shows = [
-            one for one in grep(rf"^\$ .*triton-runner {verb}\b", "doc") if one != "doc/reference/cli.md"
-        ]
+        pattern = rf"^\$ .*triton-runner {verb}\b"
+        counts = {one: len(re.findall(pattern, text_of(ROOT / one), re.M)) for one in grep(pattern, "doc")}
+        counts.pop("doc/reference/cli.md", None)
+        shows = sorted(counts, key=lambda one: (path.stem not in one, -counts[one], one))
         return ", ".join(["doc/reference/cli.md", *shows[:2]])
     own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
     otherwise = f"doc/internals/{own}.md" if (PAGES / f"{own}.md").is_file() else ""

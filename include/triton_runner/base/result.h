@@ -1,8 +1,11 @@
-// Declares Result<T>: a value, or the Diagnostic that says why there is none.
+// Declares Result<T>: a value, or the Diagnostic that says why there is none. TRY (src/base/internal/try.h)
+// returns the Diagnostic from a function of src, or takes the value.
 #pragma once
 #include <cassert>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <triton_runner/base/diagnostic.h>
 
@@ -29,10 +32,12 @@ class [[nodiscard]] Result {
   std::variant<T, Diagnostic> state_;
 };
 
+// Nothing is the value of a Status: the result of a function that has none to give, but may fail.
 struct Nothing {};
 using Status = Result<Nothing>;
+// Returns the Status of a function that did not fail.
 inline Status success() { return Nothing{}; }
-// An error without a place in a text.
+// Makes an error that has no place in a text.
 inline Diagnostic failure(std::string message, std::vector<std::string> notes = {}) {
   return Diagnostic{Severity::kError, {}, std::move(message), std::move(notes), {}};
 }

@@ -1,4 +1,6 @@
-"""Loads artifacts on a GPU, through the driver that this machine has."""
+"""Loads artifacts on a GPU, through the driver that this machine has. It is tested through
+tests/python/launch/test_gpu_launch.py and tests/python/launch/test_device_fake.py. It is described in
+doc/internals/devices.md."""
 
 from __future__ import annotations
 

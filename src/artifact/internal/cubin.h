@@ -1,4 +1,5 @@
-// Tells what running a kernel's machine code takes to know of its cubin, besides the code.
+// Declares CubinKernel: what an engine or the driver needs of a cubin, besides the code, to execute a kernel.
+// What people read, or a launch on a GPU asks for (registers, barriers), is Description in artifact.h.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,18 +17,18 @@ inline constexpr std::string_view kConstantMemory = "constant memory";
 
 struct CubinKernel {
   std::string name;
-  int capability = 0;  // 90
+  int capability = 0;  // 90 of sm_90a
   struct Parameter {
-    uint32_t offset = 0, bytes = 0;  // from the first parameter
+    uint32_t offset = 0, bytes = 0;  // the offset is from the first parameter
   };
   std::vector<Parameter> params;
-  uint32_t param_base = 0;            // where they begin in constant bank 0
-  uint32_t shared_bytes = 0;          // static, without what the system reserves
+  uint32_t param_base = 0;            // where the parameters begin in constant bank 0
+  uint32_t shared_bytes = 0;          // the static part, without what the system reserves
   uint32_t local_bytes = 0;           // a thread's stack
   std::array<uint32_t, 3> block{};    // zeros where the kernel does not demand one
-  std::array<uint32_t, 3> cluster{};  // the same
+  std::array<uint32_t, 3> cluster{};  // zeros where it does not demand one
   std::map<int, std::string> banks;   // the kernel's own constants, by bank
-  struct Variable {                   // of global memory
+  struct Variable {                   // a variable of global memory
     std::string name, bytes;
     uint64_t align = 1;
   };
@@ -45,12 +46,12 @@ struct CubinKernel {
     uint64_t offset = 0;
     std::string symbol;
     bool is_code = false;
-    uint64_t value = 0;  // in the kernel's section; else what is added
+    uint64_t value = 0;  // the place in the kernel's section (is_code), else what is added to the address
   };
   std::vector<Pointer> pointers;
 };
 
-// Kernel `name` (the only one where empty). Errors: as artifact::describe.
+// Reads kernel `name` of a cubin, or its only kernel where the name is empty. Fails as artifact::describe does.
 base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
                                             const std::string& filename);
 

@@ -408,8 +408,8 @@ constexpr Row kRows[] = {
     ROW(kCos, kF32, kVTurns, map_blocks<Circular<1, true>, float>),
     DIVISION(kVApprox, div_approx),
     DIVISION(kVApprox | kVFtz, div_approx_ftz),
-    DIVISION(kVFull, div_full),
-    DIVISION(kVFull | kVFtz, div_full_ftz),
+    DIVISION(kVFullRange, div_full),
+    DIVISION(kVFullRange | kVFtz, div_full_ftz),
 };
 
 }  // namespace

@@ -248,7 +248,7 @@ constexpr Row kRows[] = {
     COUNT(kPopc, B64, uint64_t, 0, popc),
     COUNT(kClz, B32, uint32_t, 0, clz),
     COUNT(kClz, B64, uint64_t, 0, clz),
-#define BFIND(t, T) COUNT(kBfind, t, T, 0, bfind<false>), COUNT(kBfind, t, T, kVShiftamt, bfind<true>)
+#define BFIND(t, T) COUNT(kBfind, t, T, 0, bfind<false>), COUNT(kBfind, t, T, kVShiftAmount, bfind<true>)
     BFIND(U32, uint32_t),
     BFIND(U64, uint64_t),
     BFIND(S32, int32_t),

@@ -157,11 +157,11 @@ struct dp2a {
       ROW(with, k##t, (variant) | kVCarryIn | kVCarryOut, loop<__VA_ARGS__, true, true>)
 
 constexpr Row kRows[] = {
-#define X(t, T)                                                                                              \
-  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLo, mul),                           \
-      ROW2(kMul, t, T, kVHi, mul_hi), ROW3(kMad, t, T, kVLo, mad<mul>), ROW3(kMad, t, T, kVHi, mad<mul_hi>), \
-      ROW3(kSad, t, T, 0, sad), ROW2(kDiv, t, T, 0, div_int), ROW2(kRem, t, T, 0, rem),                      \
-      ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
+#define X(t, T)                                                                                    \
+  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLow, mul),                \
+      ROW2(kMul, t, T, kVHi, mul_hi), ROW3(kMad, t, T, kVLow, mad<mul>),                           \
+      ROW3(kMad, t, T, kVHi, mad<mul_hi>), ROW3(kSad, t, T, 0, sad), ROW2(kDiv, t, T, 0, div_int), \
+      ROW2(kRem, t, T, 0, rem), ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
     INT_TYPES(X)
 #undef X
 #define X(t, T)                                              \
@@ -175,7 +175,7 @@ constexpr Row kRows[] = {
 #define X(t, T)                                                    \
   CARRIES(kAdd, kAddc, t, 0, carry, CarryOp::kAdd, unsign<T>),     \
       CARRIES(kSub, kSubc, t, 0, carry, CarryOp::kSub, unsign<T>), \
-      CARRIES(kMad, kMadc, t, kVLo, carry, CarryOp::kMadLo, unsign<T>),
+      CARRIES(kMad, kMadc, t, kVLow, carry, CarryOp::kMadLo, unsign<T>),
                 LONG_TYPES(X)
 #undef X
                     CARRIES(kMad, kMadc, U32, kVHi, carry, CarryOp::kMadHi, uint32_t),
@@ -193,18 +193,18 @@ constexpr Row kRows[] = {
     ROW(kMax, kS16x2, kVRelu, map<relu<max>, 2, int16_t, int16_t, int16_t>),
     ROW2(kMin, S32, int32_t, kVRelu, relu<min>),
     ROW2(kMax, S32, int32_t, kVRelu, relu<max>),
-    ROW2(kMul24, U32, uint32_t, kVLo, mul24_lo),
-    ROW2(kMul24, S32, int32_t, kVLo, mul24_lo),
+    ROW2(kMul24, U32, uint32_t, kVLow, mul24_lo),
+    ROW2(kMul24, S32, int32_t, kVLow, mul24_lo),
     ROW2(kMul24, U32, uint32_t, kVHi, mul24_hi),
     ROW2(kMul24, S32, int32_t, kVHi, mul24_hi),
-    ROW3(kMad24, U32, uint32_t, kVLo, mad<mul24_lo>),
-    ROW3(kMad24, S32, int32_t, kVLo, mad<mul24_lo>),
+    ROW3(kMad24, U32, uint32_t, kVLow, mad<mul24_lo>),
+    ROW3(kMad24, S32, int32_t, kVLow, mad<mul24_lo>),
     ROW3(kMad24, U32, uint32_t, kVHi, mad<mul24_hi>),
     ROW3(kMad24, S32, int32_t, kVHi, mad<mul24_hi>),
     ROW3(kMad24, S32, int32_t, kVHi | kVSat, mad24_hi_sat),
-#define DOT(ta, tb, A4, B, A2, D)                                                       \
-  ROW_OF(kDp4a, ta, tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>),           \
-      ROW_OF(kDp2a, ta, tb, kVLo, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>), \
+#define DOT(ta, tb, A4, B, A2, D)                                                        \
+  ROW_OF(kDp4a, ta, tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>),            \
+      ROW_OF(kDp2a, ta, tb, kVLow, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>), \
       ROW_OF(kDp2a, ta, tb, kVHi, map<dp2a<A2, B, D, 1>, 1, D, uint32_t, uint32_t, D>)
     DOT(kU32, kU32, uint8_t, uint8_t, uint16_t, uint32_t),
     DOT(kU32, kS32, uint8_t, int8_t, uint16_t, int32_t),

@@ -17,9 +17,10 @@ std::vector<const Operand*> flattened(const Instruction& in);
 // The function of `in`, an instruction of `function` (whose registers say how wide an operand is: cvt.u32.u8
 // may read a .b32 one), for the current instruction set (num::current_isa), or what it does not support. Its operands are
 // those of flattened(in).
-base::Result<lanes::Alu> find_alu(const Module& module, const Function& function, const Instruction& in);
+base::Result<lanes::LaneFunction> find_alu(const Module& module, const Function& function,
+                                           const Instruction& in);
 
-// The type of that name: of an immediate of a lanes::Alu.
+// The type of that name: of an immediate of a lanes::LaneFunction.
 Mod mod_of(lanes::Type type);
 
 }  // namespace triton_runner::ptx

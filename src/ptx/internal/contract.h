@@ -29,8 +29,8 @@ std::vector<Contraction> contractions(const Function& f, bool is_part = false);
 // The fma of a contraction: its operands d, a, b and c, and its function. divides: by what div.full or div.approx keeps as its
 // modifier, which says that the second factor is to be inverted first.
 std::array<Operand, 4> fused_operands(const Function& f, const Contraction& c);
-base::Result<lanes::Alu> find_fused(const Module& module, const Function& f, const Contraction& c,
-                                    bool divides);
+base::Result<lanes::LaneFunction> find_fused(const Module& module, const Function& f, const Contraction& c,
+                                             bool divides);
 
 // The f32 that ptxas multiplies with in place of this div.approx or div.full by a constant: its reciprocal,
 // if both are normal numbers.

@@ -33,9 +33,9 @@ bool Emitter::emit(Handler run, const Operands& operands) {
   return true;
 }
 
-bool Emitter::emit(const lanes::Alu& alu, const std::array<uint32_t, 6>& places) {
+bool Emitter::emit(const lanes::LaneFunction& alu, const std::array<uint32_t, 6>& places) {
   const auto [d, a, b, c, e, extra] = places;
-  const int64_t imm = alu.extra == lanes::Alu::kNoOperand ? alu.imm : extra;
+  const int64_t imm = alu.extra == lanes::LaneFunction::kNoOperand ? alu.imm : extra;
   return emit(alu.run, {.d = d, .a = a, .b = b, .c = c, .e = e, .small = alu.small, .imm = imm});
 }
 

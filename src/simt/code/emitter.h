@@ -45,7 +45,7 @@ class Emitter {
     operands.data = code.keep(std::move(plan));
     return emit(run, operands);
   }
-  bool emit(const lanes::Alu& alu,
+  bool emit(const lanes::LaneFunction& alu,
             const std::array<uint32_t, 6>& places);  // of d, a, b, c, e and what is extra
   template <auto kFunction>
   bool emit(const Operands& operands = {}) {

@@ -1,4 +1,6 @@
-// Implements show_registers(): gives an observer the registers of the threads that come to a probe.
+// Implements show_registers(): gives an observer the registers of the threads that come to a probe. The front
+// ends lower a kernel again for an observer, with an instruction at each probe that calls it. It is tested
+// through tests/cases/insert/registers-cap.ptx and tests/python/dump/test_dump_registers.py.
 #include "launch/observe.h"
 
 #include <triton_runner/exec/register_observer.h>

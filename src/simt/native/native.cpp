@@ -95,7 +95,7 @@ class Parts {
  public:
   explicit Parts(Code& code) : code_(code) {
     using enum lanes::Operation;
-    divide_ = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
+    divide_ = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFullRange);
     unpack_ = lanes::find(kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);
     funnel_ = lanes::find(kShf, lanes::Type::kB32, lanes::Type::kNone, lanes::kVLeft);
     sum_ = simd_tables(num::current_isa()).sums->add3;

@@ -127,7 +127,7 @@ class Program {
   }
   // Often by the same.
   void divide(Instr& in) {
-    in.run = lanes::find(lanes::Operation::kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
+    in.run = lanes::find(lanes::Operation::kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFullRange);
     in.d = place(Element::kWord, true);
     in.a = place(Element::kWord);
     if (divisor_ == kNoRegister || below(2)) divisor_ = place(Element::kWord);
@@ -260,7 +260,7 @@ TEST(native_functions_of_floats_have_the_bits_of_handlers) {
     for (const uint32_t flush : {uint32_t{0}, uint32_t{lanes::kVFtz}})
       for (const lanes::Operation o : {kEx2, kRcp})
         add(lanes::find(o, lanes::Type::kF32, lanes::Type::kNone, lanes::kVApprox | flush), a, kNoRegister);
-    const Handler divide = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFull);
+    const Handler divide = lanes::find(kDiv, lanes::Type::kF32, lanes::Type::kNone, lanes::kVFullRange);
     add(divide, b, a);
     add(divide, a, a);
   };

@@ -73,7 +73,7 @@ class Rows {
       };
       words(Operation::kAdd, 0, kAdd);
       words(Operation::kSub, 0, kSub);
-      words(Operation::kMul, lanes::kVLo, kMulLow);
+      words(Operation::kMul, lanes::kVLow, kMulLow);
       words(Operation::kMin, 0, is_signed ? kMinSigned : kMinUnsigned);
       words(Operation::kMax, 0, is_signed ? kMaxSigned : kMaxUnsigned);
       longs(Operation::kAdd, kAddWide);
@@ -81,7 +81,7 @@ class Rows {
       longs(Operation::kMul, wide(kMulLow));
       longs(Operation::kMin, wide(is_signed ? kMinSigned : kMinUnsigned));
       longs(Operation::kMax, wide(is_signed ? kMaxSigned : kMaxUnsigned));
-      add(Operation::kMad, word, lanes::kVLo, {Form::kMad, kWord, kWord, kWord, kWord, kMulLow});
+      add(Operation::kMad, word, lanes::kVLow, {Form::kMad, kWord, kWord, kWord, kWord, kMulLow});
       const VectorOp product = is_signed ? kMulSigned : kMulUnsigned;
       add(Operation::kMul, word, lanes::kVWide, {Form::kMulWide, kLong, kWord, kWord, kNone, product});
       add(Operation::kMad, word, lanes::kVWide, {Form::kMulWide, kLong, kWord, kWord, kLong, product});

@@ -121,6 +121,7 @@ struct CtaState {
   uint64_t spins = 0;                     // of Worker::global_spins, in that time
 };
 
+// A block of threads while it runs; Cta is PTX's word for it (%ctaid).
 struct Cta : CtaState {
   Worker* worker = nullptr;
   Cluster* cluster = nullptr;

@@ -85,7 +85,7 @@ bool HintCheck::begin(Task& t, const Instr& first) const {
 
 bool HintCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) const {
   if (in.op->does(ir::Effect::kHint) && in.num_operands > 0) {  // what is assumed: no other hint keeps one
-    if (t.bits(in.operand(0)) & 1 || undefined.lanes(t, in.operand(0)).bad(0)) return true;
+    if (t.bits(in.operand(0)) & 1 || undefined.lanes(t, in.operand(0)).marked(0)) return true;
     return t.trap(in, exec::TrapKind::kHint, "what is assumed is false: " + operand_text(t, in, 0, 0));
   }
   const auto found = results_.find(&in);
@@ -106,7 +106,7 @@ bool HintCheck::holds(Task& t, const Instr& at, const Hint& hint, const UninitCh
   };
   std::optional<Lanes> lanes;
   if (undefined) lanes.emplace(undefined->lanes(t, hint.slot));
-  auto unknown = [&](int64_t i) { return lanes && lanes->bad(i); };
+  auto unknown = [&](int64_t i) { return lanes && lanes->marked(i); };
   const int64_t step = pointer ? type.pointee : 1;
   const char* name = kNames[static_cast<size_t>(hint.kind)];
   for (int d = 0; d < std::max(type.rank, 1); ++d) {

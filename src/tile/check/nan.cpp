@@ -93,7 +93,7 @@ std::vector<int64_t> NanCheck::made(Task& t, const Instr& in, Slot result, bool 
   std::vector<int64_t> made;
   for (int64_t e = 0; e < type.n; ++e) {
     const Badness own = badness(look.data() + e * type.size, type.element);
-    if (own < least || unknown.bad(e)) continue;
+    if (own < least || unknown.marked(e)) continue;
     Badness before = of_all;
     for (const auto& [data, element] : operands)
       before = std::max(before, badness(data + e * num::size_of(element), element));

@@ -176,7 +176,7 @@ void OverflowCheck::after(Task& t, const Instr& in) {
   const bool moved = picks || (dirty && p.move(t, in, known.family));
   if (!moved) return p.set_clean(in.results());
   for (const Slot s : in.results())
-    if (picks || known.family == Family::kMoves) p.origin[s] = from, p.settle(t, s);
+    if (picks || known.family == Family::kMoves) p.origin[s] = from, p.recognise_clean(t, s);
 }
 
 void OverflowCheck::compute(Task& t, const Instr& in, const Known& known) {
@@ -268,7 +268,7 @@ bool OverflowCheck::through_shared(Task& t, const Instr& in, Family family) {
       if (t.type(s).size == 0 || !is_number(t.type(s)))
         p.set_clean(s);
       else
-        p.settle(t, s);
+        p.recognise_clean(t, s);
     }
     return true;
   }

@@ -1,5 +1,5 @@
-// Implements Shadows. They live in values of their own; an instruction runs on them while they stand in for
-// the program's.
+// Implements Shadows. A shadow is a Value in an array that Shadows owns; World swaps that array in for the
+// program's while an instruction runs on it.
 #include "check/shadow.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace triton_runner::tile {
 
-// The program with its shadows in place of its values and its shared memory.
+// Puts the shadows in the place of the program's values and shared memory, as long as it exists.
 class Shadows::World {
  public:
   World(Task& t, Shadows& s) : t_(t), s_(s), real_(t.values), outcome_(t.outcome), pc_(t.pc) {
@@ -32,7 +32,7 @@ class Shadows::World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // The slot's own value instead of its shadow.
+  // Gives the instruction the slot's own value, not its shadow.
   void keep(Slot slot) {
     for (auto& [known, shadow] : kept_)
       if (known == slot) return;
@@ -131,7 +131,7 @@ void Shadows::copy(Slot to, Slot from) {
   origin[to] = origin[from];
 }
 
-void Shadows::copies(const Instr& in) {
+void Shadows::copy_operands(const Instr& in) {
   std::vector<std::pair<Value, uint32_t>> saved;
   for (const Slot o : in.operands()) {
     if (values_[o].buffer) ++values_[o].buffer->refs;
@@ -147,7 +147,7 @@ bool Shadows::move(Task& t, const Instr& in, Family family) {
   if (family == Family::kMoves)
     run(t, in, {});
   else if (family == Family::kCopies)
-    copies(in);
+    copy_operands(in);
   else if (family == Family::kFork)
     for (uint32_t r = 0; r < in.num_results; ++r) copy(in.result(r), in.operand(r % in.num_operands));
   else
@@ -155,21 +155,22 @@ bool Shadows::move(Task& t, const Instr& in, Family family) {
   return true;
 }
 
-void Shadows::fill(Task& t, const Instr& in, const std::function<bool(int64_t)>& f) {
-  std::vector<std::vector<int64_t>> bad(in.num_results);  // all told before any result is set
+void Shadows::mark_where(Task& t, const Instr& in, const std::function<bool(int64_t)>& f) {
+  // f is asked of all elements before any result is set: a result may be one of its operands.
+  std::vector<std::vector<int64_t>> marked(in.num_results);
   for (uint32_t r = 0; r < in.num_results; ++r)
     for (int64_t e = 0; e < code_.types[in.result(r)]->n; ++e)
-      if (f(e)) bad[r].push_back(e);
+      if (f(e)) marked[r].push_back(e);
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     const TileType& type = *code_.types[s];
-    if (bad[r].empty()) {
+    if (marked[r].empty()) {
       set_clean(s);
-    } else if (static_cast<int64_t>(bad[r].size()) == type.n) {
+    } else if (static_cast<int64_t>(marked[r].size()) == type.n) {
       set_all(s, 0);
     } else {
       std::byte* out = new_lanes(t, s, 0);
-      for (int64_t e : bad[r]) out[e * type.size] = std::byte{1};
+      for (int64_t e : marked[r]) out[e * type.size] = std::byte{1};
     }
   }
 }
@@ -177,14 +178,14 @@ void Shadows::fill(Task& t, const Instr& in, const std::function<bool(int64_t)>&
 void Shadows::unite(Task& t, Slot to, Slot with) {
   const TileType& type = *code_.types[to];
   const Lanes a = lanes(t, to), b = lanes(t, with);
-  std::vector<int64_t> bad;
+  std::vector<int64_t> marked;
   for (int64_t e = 0; e < type.n; ++e)
-    if (a.bad(e) || b.bad(e)) bad.push_back(e);
+    if (a.marked(e) || b.marked(e)) marked.push_back(e);
   std::byte* out = new_lanes(t, to, origin[to]);
-  for (int64_t e : bad) out[e * type.size] = std::byte{1};
+  for (int64_t e : marked) out[e * type.size] = std::byte{1};
 }
 
-void Shadows::settle(Task& t, Slot s) {
+void Shadows::recognise_clean(Task& t, Slot s) {
   if (values_[s].form == Form::kUniform) return;
   const TileType& type = *code_.types[s];
   const auto* p = lanes(t, s).data;
@@ -194,7 +195,7 @@ void Shadows::settle(Task& t, Slot s) {
 int64_t Shadows::first(Task& t, Slot s) {
   const Lanes l = lanes(t, s);
   for (int64_t e = 0; e < l.n; ++e)
-    if (l.bad(e)) return e;
+    if (l.marked(e)) return e;
   return -1;
 }
 
@@ -208,16 +209,16 @@ int64_t Shadows::first_on(Task& t, Slot s, int64_t mask) {
     else if (!t.bits(m))
       return -1;
   }
-  const Lanes bad = lanes(t, s);
+  const Lanes marks = lanes(t, s);
   for (int64_t i = 0; i < code_.types[s]->n; ++i)
-    if ((!on || on[i]) && bad.bad(i)) return i;
+    if ((!on || on[i]) && marks.marked(i)) return i;
   return -1;
 }
 
-int64_t Shadows::tame(Task& t, Slot s) {
+int64_t Shadows::replace_unwritten(Task& t, Slot s) {
   const TileType& type = *code_.types[s];
   if (values_[s].form == Form::kUniform) return -1;
-  // A buffer of its own, as others may share it.
+  // The marks are copied, as other slots may share the buffer.
   const Lanes from = lanes(t, s);
   std::vector<std::byte> bytes(from.data, from.data + type.bytes);
   int64_t first = -1;
@@ -252,7 +253,7 @@ void Shadows::shared_moves(Task& t, const Instr& in) {
 
 void Shadows::clear_buffers(Task& t, const Instr& in, std::span<const MemoryOperand> buffers) {
   for (const ir::Value& v : in.op->results)
-    if (v.type->kind == ir::TypeKind::kMemDesc) return;  // a view
+    if (v.type->kind == ir::TypeKind::kMemDesc) return;  // the result is a view: nothing was written
   using enum ir::Effect;
   if (in.op->effects().any(kHint | kStores | kReports)) return;
   for (const MemoryOperand& b : buffers)

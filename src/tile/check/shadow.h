@@ -1,5 +1,5 @@
-// Shadows holds a value of marks beside each value of a program, and runs instructions on these. The headers
-// uninit.h and overflow.h say what their marks mean.
+// Declares Shadows, which holds a value of marks beside each value of a program, and runs instructions on the
+// marks. uninit.h marks undefined elements, and overflow.h those that are not the exact value.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -10,20 +10,20 @@
 
 namespace triton_runner::tile {
 
-// The place where an undefined value was made.
+// The place where a marked element was made.
 struct Origin {
   const Instr* in;
   std::vector<int64_t> element;
   std::string what, iteration;
-  uint32_t from = 0;                         // 1 + the index of the one that it was computed from
+  uint32_t from = 0;                         // 1 + the index of the origin that it was computed from
   std::string text(const Code& code) const;  // its op, place, element and iteration
 };
 
-// Returns whether an element is undefined. Without an early exit, which would cost the vector instructions.
+// Returns whether any of the marks is set. It has no early exit, which would cost the vector instructions.
 template <typename T>
-bool any_set(const std::vector<T>& undefined) {
+bool any_set(const std::vector<T>& marks) {
   T all{};
-  for (T one : undefined) all |= one;
+  for (T mark : marks) all |= mark;
   return all != T{};
 }
 
@@ -31,10 +31,10 @@ class Shadows {
  public:
   Shadows(const Code& code, BufferPool& pool);
   ~Shadows();
-  // `memory`: what each byte of the shadow of shared memory is at first.
+  // Begins a program. `memory` is what each byte of the shadow of shared memory is at first.
   void begin(Program& program, std::byte memory);
 
-  // Nothing of it is undefined.
+  // Returns whether no element of the slot is marked.
   bool clean(Slot s) const { return values_[s].form == Form::kUniform && values_[s].bits == 0; }
   bool clean(std::span<const Slot> slots) const {
     return std::ranges::all_of(slots, [&](Slot s) { return clean(s); });
@@ -46,47 +46,49 @@ class Shadows {
   }
   void set_all(Slot s, uint32_t origin, int64_t bits = 1);
   int64_t bits(Slot s) const { return values_[s].form == Form::kUniform ? values_[s].bits : 0; }
-  std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense, all defined yet
+  std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense; no element is marked yet
   void copy(Slot to, Slot from);
-  void copies(const Instr& in);  // result i is operand i, all at once
-  // Results that are elements of operands, where the family says so; of kMoves the caller sets the origins. False: they are
-  // not.
+  void copy_operands(const Instr& in);  // result i becomes operand i, all at once
+  // Marks the results whose elements are elements of operands, where the family says so; of kMoves the caller
+  // sets the origins. Returns whether the family is one of these.
   bool move(Task& t, const Instr& in, Family family);
-  // Elements of each result that f says.
-  void fill(Task& t, const Instr& in, const std::function<bool(int64_t element)>& f);
-  void unite(Task& t, Slot to, Slot with);  // adds what is undefined in `with`, of as many elements
-  void settle(Task& t, Slot s);             // recognises it as clean if all of it is defined
-  int64_t first(Task& t, Slot s);           // undefined element; -1: none
-  // The same of those that a mask (kNoSlot: none) leaves on. A mask of fewer elements is for all.
+  // Marks the elements of each result for which f is true.
+  void mark_where(Task& t, const Instr& in, const std::function<bool(int64_t element)>& f);
+  void unite(Task& t, Slot to, Slot with);  // adds the marks of `with`, which has as many elements
+  void recognise_clean(Task& t, Slot s);    // sets the slot clean if none of its elements is marked
+  int64_t first(Task& t, Slot s);           // the first marked element; -1: there is none
+  // Returns the first marked element that a mask (kNoSlot: none) leaves on; -1: there is none. A mask of one
+  // element is for all.
   int64_t first_on(Task& t, Slot s, int64_t mask);
-  // Makes the pattern of new shared memory that of other undefined elements; the first element that has
-  // it, -1.
-  int64_t tame(Task& t, Slot s);
-  // The instruction on the shadows, but for the slots in `real` and objects, which keep their values.
+  // Replaces the marks of shared memory that nothing was written to (0xff) by those of other undefined elements
+  // (1). Returns the first element that had one; -1: there is none.
+  int64_t replace_unwritten(Task& t, Slot s);
+  // Runs the instruction on the shadows; the slots in `real`, and objects, keep their values.
   void run(Task& t, const Instr& in, std::vector<Slot> real);
-  // Reads and writes of shared memory, done again on its shadow; stored: the origin of an operand that is not clean.
+  // Does an instruction's reads and writes of shared memory again on its shadow. `stored` becomes the origin of
+  // an operand that is not clean.
   void shared_moves(Task& t, const Instr& in);
-  // Makes clean what an op that may have written to its buffers stored there.
+  // Clears the marks of the buffers to which an op may have written.
   void clear_buffers(Task& t, const Instr& in, std::span<const MemoryOperand> buffers);
-  // Puts what an asynchronous copy brings (the shadow of the instruction's result) on its way to a buffer;
-  // what a TMA load or a store of the cluster brings (`undefined`: 1 for each element that is; empty: none)
-  // to the second of its buffers, counted by the first.
+  // issue_copy() starts an asynchronous copy of marks to a buffer: of the shadow of the instruction's result.
+  // issue_block() starts that of a TMA load or a store to another block, which `barrier` counts; `undefined` is
+  // 1 for each marked element, and empty where none is.
   void issue_copy(Task& t, const Instr& in, const MemoryOperand& to);
   void issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,
                    const std::vector<uint8_t>& undefined);
-  // The task's copies arrive at a barrier together.
+  // Has the task's copies arrive at a barrier together.
   void hand_over(Task& t, Slot barrier);
-  // Elements of a buffer, 1 where undefined.
+  // read() returns 1 for each marked element of a buffer; write() takes them in the same form.
   std::vector<uint8_t> read(Task& t, const Instr& in, const MemoryOperand& from, int64_t n);
   void write(Task& t, const Instr& in, const MemoryOperand& to, const std::vector<uint8_t>& undefined);
-  // Copies that a barrier counts have arrived.
+  // Completes the copies that a barrier counts, which have arrived.
   void complete_copies(Task& t, Slot barrier);
   uint32_t new_origin(Task& t, const Instr& in, std::vector<int64_t> element, std::string what,
                       uint32_t from = 0);
 
-  std::vector<uint32_t> origin;  // by slot, 1 + index in origins; 0: not known
+  std::vector<uint32_t> origin;  // by slot: 1 + the index in origins, 0 where it is not known
   std::vector<Origin> origins;
-  uint32_t stored = 0;  // of the last undefined value that was stored to shared memory
+  uint32_t stored = 0;  // the origin of the last marked value that was stored to shared memory
 
  private:
   class World;
@@ -102,12 +104,12 @@ class Shadows {
 // The checks keep this for a program.
 struct ProgramChecks : ProgramState {
   void begin(Program&) override {}
-  std::unique_ptr<Shadows> shadows;
+  std::unique_ptr<Shadows> shadows;  // of check="uninit"
   std::unique_ptr<Shadows> missing;  // of check="overflow"
   std::unique_ptr<ProgramState> race;
 };
 
-// f(lane, address) for the lanes that are on, until it says false; what it said last.
+// Calls f(lane, address) for the lanes that are on, until it returns false. Returns what it returned last.
 template <class F>
 bool each_address(Task& t, const Access& a, const TileType& type, F f) {
   const uint8_t* on = nullptr;

@@ -175,8 +175,8 @@ void UninitCheck::elementwise(Task& t, const Instr& in) {
   std::vector<Lanes> from;
   for (const Slot o : in.operands())
     if (!p.clean(o)) from.push_back(p.lanes(t, o));
-  p.fill(t, in, [&](int64_t e) {
-    return std::any_of(from.begin(), from.end(), [&](const Lanes& l) { return l.bad(e); });
+  p.mark_where(t, in, [&](int64_t e) {
+    return std::any_of(from.begin(), from.end(), [&](const Lanes& l) { return l.marked(e); });
   });
 }
 
@@ -195,11 +195,12 @@ void UninitCheck::settle(Task& t, const Instr& in, uint32_t origin) {
   Shadows& p = of(t);
   for (const Slot s : in.results()) {
     p.origin[s] = origin;
-    p.settle(t, s);
+    p.recognise_clean(t, s);
     if (p.clean(s)) continue;
     const int64_t n = t.type(s).n, e = p.first(t, s);
     for (const Slot o : std::views::reverse(in.operands()))
-      if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).bad(e)) p.origin[s] = p.origin[o];
+      if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).marked(e))
+        p.origin[s] = p.origin[o];
   }
 }
 
@@ -211,7 +212,7 @@ void UninitCheck::define_results(Task& t, const Instr& in) {
     const Lanes lanes = p.lanes(t, s);
     std::vector<int64_t> elements;
     for (int64_t e = 0; e < type.n; ++e)
-      if (lanes.bad(e)) elements.push_back(e);
+      if (lanes.marked(e)) elements.push_back(e);
     if (elements.empty()) continue;
     const std::string what = p.origin[s] ? p.origins[p.origin[s] - 1].what : "it was never written";
     substituted(t, in, s, elements, [&] {
@@ -225,7 +226,7 @@ void UninitCheck::define_results(Task& t, const Instr& in) {
 
 Lanes ShadowRule::lanes(uint32_t operand) const { return check.of(t).lanes(t, in.operand(operand)); }
 void ShadowRule::results(const std::function<bool(int64_t)>& f) {
-  check.of(t).fill(t, in, f);
+  check.of(t).mark_where(t, in, f);
   check.settle(t, in, origin);
 }
 void ShadowRule::moved(uint32_t index) {
@@ -313,7 +314,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];
     const bool memory = !off && look && memory_.first(addresses[i], type.size);
-    if (!(off ? !other || others.bad(i) : memory)) continue;
+    if (!(off ? !other || others.marked(i) : memory)) continue;
     if (!out) {
       uint32_t origin = off && other
                             ? p.origin[static_cast<Slot>(a.other)]

@@ -19,9 +19,9 @@ void UninitCheck::shared_moves(Task& t, const Instr& in) {
       continue;
     }
     p.origin[s] = p.stored;
-    if (int64_t first = p.tame(t, s); first >= 0)
+    if (int64_t first = p.replace_unwritten(t, s); first >= 0)
       p.origin[s] = p.new_origin(t, in, type.index_of(first), kNothingStored);
-    p.settle(t, s);
+    p.recognise_clean(t, s);
   }
 }
 
@@ -35,7 +35,7 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     if (const MemoryOperand* b = code_.buffer_of(in, group)) return p.read(t, in, *b, n);
     if (p.clean(in.operand(operand))) return bad;
     const Lanes lanes = p.lanes(t, in.operand(operand));
-    for (int64_t i = 0; i < n; ++i) bad[i] = lanes.bad(i);
+    for (int64_t i = 0; i < n; ++i) bad[i] = lanes.marked(i);
     return bad;
   };
   if (in.op->does(ir::Effect::kBufferReads)) {  // a copy
@@ -73,7 +73,7 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     if (t.type(o).size && !p.clean(o)) origin = p.origin[o];
   if (any_set(c)) {
     if (!origin) origin = p.new_origin(t, in, {}, kNothingStored);
-    p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
+    p.mark_where(t, in, [&](int64_t e) { return c[e] != 0; });
   } else {
     p.set_clean(in.results());
   }
@@ -89,7 +89,7 @@ void UninitCheck::send(Task& t, const Instr& in) {
     undefined = of(t).read(t, in, *from, static_cast<int64_t>(undefined.size()));
   } else {
     const Lanes lanes = of(t).lanes(t, in.operand(0));
-    for (size_t e = 0; e < undefined.size(); ++e) undefined[e] = lanes.bad(static_cast<int64_t>(e));
+    for (size_t e = 0; e < undefined.size(); ++e) undefined[e] = lanes.marked(static_cast<int64_t>(e));
   }
   reach(t, in, *to, code_.buffer_of(in, "barrier"), undefined);
 }
@@ -130,7 +130,7 @@ bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint6
   if (p.clean(value)) return true;
   const Lanes lanes = p.lanes(t, value);
   for (int64_t e = element; e < element + static_cast<int64_t>(bytes) / size; ++e)
-    if (lanes.bad(e)) return report(t, in, value, t.type(value).index_of(e), "what is stored");
+    if (lanes.marked(e)) return report(t, in, value, t.type(value).index_of(e), "what is stored");
   return true;
 }
 

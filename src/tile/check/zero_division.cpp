@@ -33,8 +33,8 @@ bool quotients_are_defined(Task& t, const Instr& in, const UninitCheck& undefine
     const int64_t base = number(left, i), by = number(right, i);
     const bool zero = power ? base == 0 && by < 0 : by == 0;
     const bool overflows =
-        may_overflow && by == -1 && base == lowest && !of_first.bad(i) && !of_second.bad(i);
-    if (overflows || (zero && !(power ? of_first : of_second).bad(i))) elements.push_back(i);
+        may_overflow && by == -1 && base == lowest && !of_first.marked(i) && !of_second.marked(i);
+    if (overflows || (zero && !(power ? of_first : of_second).marked(i))) elements.push_back(i);
   }
   if (elements.empty()) return true;
   const int64_t i = elements[0], by = number(right, i);

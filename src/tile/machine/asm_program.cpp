@@ -484,7 +484,8 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   const auto operands = ptx::flattened(in);
   AsmStep step = guarded(in);
   auto at = [&](int8_t which, lanes::Type type) {
-    if (which == lanes::Alu::kCarry) return carry_ == lanes::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
+    if (which == lanes::LaneFunction::kCarry)
+      return carry_ == lanes::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
     if (which < 0) return lanes::kNoRegister;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
     const uint32_t value = place(o, ptx::mod_of(type));
@@ -499,7 +500,7 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   step.operands.e = at(found->operands[4], found->types[4]);
   step.operands.small = found->small;
   step.operands.imm =
-      found->extra == lanes::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
+      found->extra == lanes::LaneFunction::kNoOperand ? found->imm : at(found->extra, found->extra_type);
   asm_->steps.push_back(step);
   return !failed_;
 }

@@ -1,9 +1,10 @@
 // Lowers buffers of TLX that share one piece of memory (tlx.storage_alias_spec), and finds where
-// tlx.set_buffer_overlap puts each.
+// tlx.set_buffer_overlap puts each. They are described in doc/guide/tlx.md.
 //
-// Without an overlap all of them begin at one place. With one, its tree of groups says so: the members of a shared group begin at
-// one place, those of a distinct group lie one after the other, and buffer i of every ring lies in the i-th piece of the memory.
-// The fork computes the same after TTGIR and rewrites the indices of rings, as is done here.
+// Without an overlap all buffers begin at one place. With an overlap, its tree of groups says where they begin: the members of a
+// shared group begin at one place, those of a distinct group lie one after the other, and buffer i of every ring lies in the i-th
+// piece of the memory. Meta's Triton with TLX (fbtriton) computes the same in its pass tlx-storage-alias-lowering, which comes after
+// the TTGIR that it dumps, and rewrites the indices of rings, as is done here.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,17 +22,17 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 128;  // of a buffer in shared memory
 
-// The memory of a spec, in bytes; in tensor memory along a row.
+// Places the buffers of a spec in its memory. Places and sizes are in bytes; in tensor memory, in bytes of a row.
 class Overlap {
  public:
   Overlap(Lowering& l, const ir::Op& op, const ir::Value* tree) : l_(l), op_(op) {
     if (ok_) alignment_ = alignment(tree);
-    if (ok_) piece_ = up(size(tree), alignment_);
+    if (ok_) piece_ = round_up(size(tree), alignment_);
     if (ok_) place(tree, 0, piece_, 1);
   }
   bool ok() const { return ok_; }
-  int64_t piece() const { return piece_; }  // all rings' buffers of one number
-  // By the op that allocates the ring; `first` and `step` count its buffers.
+  int64_t piece() const { return piece_; }  // bytes from a ring's buffer i to buffer i + 1
+  // Returns where the buffers lie of the ring that an op allocates; `first` and `step` count in buffers of it.
   const Spacing* of(const ir::Op* ring) const& {
     const auto found = rings_.find(ring);
     return found == rings_.end() ? nullptr : &found->second;
@@ -39,7 +40,7 @@ class Overlap {
   const Spacing* of(const ir::Op*) && = delete;  // the answer would outlive what it points into
 
  private:
-  static int64_t up(int64_t value, int64_t to) { return to ? (value + to - 1) / to * to : value; }
+  static int64_t round_up(int64_t value, int64_t to) { return to ? (value + to - 1) / to * to : value; }
   void fail(const std::string& message) {
     if (std::exchange(ok_, false)) l_.fail(op_, message);
   }
@@ -59,8 +60,9 @@ class Overlap {
   static bool is_shared(const ir::Op& group) {
     return group.enum_attr<ir::TlxReuseGroupKind>("group_kind") == ir::TlxReuseGroupKind::kShared;
   }
+  // Folds the members of a group: f takes what it returned of the member before, of the first `from`.
   template <class F>
-  int64_t over(const ir::Value* group, int64_t from, const F& f) {
+  int64_t fold(const ir::Value* group, int64_t from, const F& f) {
     for (const ir::Use& use : group->defining_op->operand_uses)
       if (ok_) from = f(from, use.value);
     return from;
@@ -68,18 +70,19 @@ class Overlap {
 
   int64_t alignment(const ir::Value* v) {
     if (is_group(v))
-      return over(v, 1, [&](int64_t most, const ir::Value* e) { return std::max(most, alignment(e)); });
+      return fold(v, 1, [&](int64_t most, const ir::Value* e) { return std::max(most, alignment(e)); });
     const MemView* view = ok_ ? ring(v) : nullptr;
     if (!view) return 1;
     return view->tensor_memory ? view->buffer_bytes : std::max<int64_t>(kAlignment, view->size);
   }
-  // The next member of a distinct group begins there: in tensor memory at a multiple of its own size.
-  int64_t begin(int64_t at, const ir::Value* v) {
+  // Returns where a member of a distinct group begins whose neighbour ends at `at`: in tensor memory at a
+  // multiple of its own size.
+  int64_t aligned_place(int64_t at, const ir::Value* v) {
     const ir::Value* leaf = v;
     while (is_group(leaf) && ok_ && !leaf->defining_op->operand_uses.empty())
       leaf = leaf->defining_op->operand_uses[0].value;
     const MemView* view = ok_ ? ring(leaf) : nullptr;
-    return view ? up(at, view->tensor_memory ? alignment(v) : alignment_) : at;
+    return view ? round_up(at, view->tensor_memory ? alignment(v) : alignment_) : at;
   }
   int64_t size(const ir::Value* v) {
     if (!is_group(v)) {
@@ -88,8 +91,8 @@ class Overlap {
     }
     if (is_shared(*v->defining_op))
       return v->defining_op->int_attr("group_size", 1) *
-             over(v, 0, [&](int64_t most, const ir::Value* e) { return std::max(most, size(e)); });
-    return over(v, 0, [&](int64_t at, const ir::Value* e) { return begin(at, e) + size(e); });
+             fold(v, 0, [&](int64_t most, const ir::Value* e) { return std::max(most, size(e)); });
+    return fold(v, 0, [&](int64_t at, const ir::Value* e) { return aligned_place(at, e) + size(e); });
   }
   void place(const ir::Value* v, int64_t at, int64_t between, int64_t group) {
     if (!is_group(v)) {
@@ -107,15 +110,16 @@ class Overlap {
     const ir::Op& op = *v->defining_op;
     if (is_shared(op)) {
       const int64_t parts = std::max<int64_t>(1, op.int_attr("group_size", 1));
-      over(v, 0,
+      fold(v, 0,
            [&](int64_t, const ir::Value* e) { return place(e, at, between / parts, group * parts), 0; });
       return;
     }
-    const int64_t end = over(v, at, [&](int64_t from, const ir::Value* e) {
-      from = begin(from, e);
+    const int64_t end = fold(v, at, [&](int64_t from, const ir::Value* e) {
+      from = aligned_place(from, e);
       place(e, from, between, group);
       return from + size(e);
     });
+    // Buffers whose sizes are powers of two always fit, as pieces are as large as size() says.
     if (end - at > between)
       fail("the buffers of a distinct group take " + std::to_string(end - at) + " bytes, and have " +
            std::to_string(between));
@@ -128,14 +132,14 @@ class Overlap {
   std::map<const ir::Op*, Spacing> rings_;
 };
 
-// The op that arranges the buffers of a spec; null: they begin at one place.
+// Returns the op that arranges the buffers of a spec; null where they begin at one place.
 const ir::Op* overlap_of(const ir::Op& spec) {
   for (const ir::Use* use = spec.result()->first_use; use; use = use->next)
     if (use->user->kind == OpKind::kTlxSetBufferOverlap) return use->user;
   return nullptr;
 }
 
-// The op that allocates the ring that a descriptor is of, where nothing has indexed it yet.
+// Returns the op that allocates the ring of a descriptor which nothing has indexed yet; null for others.
 const ir::Op* ring_of(const ir::Value* v) {
   for (const ir::Op* op = origin(v); op; op = origin(op->operand(0))) {
     if (op->kind == OpKind::kTlxStorageAliasLocalAlloc) return op;

@@ -393,10 +393,10 @@ void shadow_dot(ShadowRule& r) {
   const Lanes la = r.lanes(0), lb = r.lanes(1), lc = r.lanes(2);
   std::vector<uint8_t> rows(batch * m), columns(batch * n);
   for (int64_t i = 0; i < a.n; ++i)
-    if (la.bad(i)) rows[i / k] = 1;
+    if (la.marked(i)) rows[i / k] = 1;
   for (int64_t i = 0; i < b.n; ++i)
-    if (lb.bad(i)) columns[i / (k * n) * n + i % n] = 1;
-  r.results([&](int64_t e) { return lc.bad(e) || rows[e / n] || columns[e / (m * n) * n + e % n]; });
+    if (lb.marked(i)) columns[i / (k * n) * n + i % n] = 1;
+  r.results([&](int64_t e) { return lc.marked(e) || rows[e / n] || columns[e / (m * n) * n + e % n]; });
 }
 
 namespace {

@@ -416,11 +416,11 @@ void lower_remui(Lowering& l, const ir::Op& op) {
 static void shadow_logical(ShadowRule& r, bool decides) {
   const TileType& type = r.t.type(r.in.result());
   const Lanes a = r.lanes(0), b = r.lanes(1);
-  if (type.element != num::Type::kI1) return r.results([&](int64_t e) { return a.bad(e) || b.bad(e); });
+  if (type.element != num::Type::kI1) return r.results([&](int64_t e) { return a.marked(e) || b.marked(e); });
   const auto* x = r.t.dense<uint8_t>(r.in.operand(0));
   const auto* y = r.t.dense<uint8_t>(r.in.operand(1));
   r.results([&](int64_t e) {
-    const bool known_a = !a.bad(e), known_b = !b.bad(e);
+    const bool known_a = !a.marked(e), known_b = !b.marked(e);
     if ((known_a && (x[e] != 0) == decides) || (known_b && (y[e] != 0) == decides)) return false;
     return !known_a || !known_b;
   });
@@ -440,8 +440,8 @@ void shadow_select(ShadowRule& r) {
   const bool one = r.t.type(r.in.operand(0)).n == 1;
   const auto* chosen = r.t.dense<uint8_t>(r.in.operand(0));
   r.results([&](int64_t e) {
-    if (condition.bad(e)) return true;
-    return chosen[one ? 0 : e] ? yes.bad(e) : no.bad(e);
+    if (condition.marked(e)) return true;
+    return chosen[one ? 0 : e] ? yes.marked(e) : no.marked(e);
   });
 }
 std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {

@@ -314,7 +314,7 @@ struct Undefined {
   }
   bool at(int64_t outer, int64_t k, int64_t inner) const {
     const int64_t e = (outer * axis.length + k) * axis.inner + inner;
-    return std::ranges::any_of(from, [&](const Lanes& l) { return l.bad(e); });
+    return std::ranges::any_of(from, [&](const Lanes& l) { return l.marked(e); });
   }
 };
 

@@ -11,7 +11,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 import folders  # noqa: E402
 import layers  # noqa: E402
 import words  # noqa: E402
-from rooms import cpp, tree  # noqa: E402
+from coverage import reach  # noqa: E402
+from rooms import cpp, modules, tree  # noqa: E402
 
 TOLD = {
     "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "includes     src/num; src/base"],
@@ -48,7 +49,20 @@ TOLD = {
     "src/simt/front/amdgcn/memory.cpp": ["is used by   the rows of s_load_dword, "],
     "src/simt/front/sass/mbarriers.cpp": ["is used by   the rows of ACQBULK, "],
     "src/replay/internal/trace_bytes.h": ["pytest -q tests/python/profile/test_replay.py"],
-    "src/tile/check/shadow.cpp": ["src/tile/check/uninit", "doc/reference/checks.md"],
+    "src/tile/check/shadow.cpp": [
+        "src/tile/check/uninit", "doc/reference/checks.md", "of its users: tests/cases/check/bad-overflow"],
+    "src/lanes/functions.cpp": [
+        "tests        src/ptx/alu_test.cpp, tests/python/ptx/test_ptx_arithmetic.py", 'PARTS="build isas"'],
+    "src/simt/launch/observe.cpp": ["registers-cap.ptx, tests/python/dump/test_dump_registers.py"],
+    "src/simt/async/tma_ops.cpp": ["is used by   src/simt/front/ptx/tma.cpp"],  # as l.emit<run_box_load>
+    "python/triton_runner/_launch/gpu_driver.py": ["tests/python/launch/test_gpu_launch.py", "devices.md"],
+    "src/artifact/cubin.cpp": ["is used by   src/artifact/describe.cpp, src/artifact/fatbin.cpp\n"],
+    "src/tile/ops/reduce.cpp": ["tests        build/golden/op/tt.reduce.ttir, build/golden/op/tt.scan.ttir"],
+    "include/triton_runner/base/result.h": ["src/base/result_test.cpp\n", "public_headers; ninja"],
+    "include/triton_runner/num/type.h": ["src/num/type_test.cpp would be", 'make test PARTS="build unit"'],
+    "python/triton_runner/verbs/prove/facts.py": ["doc/guide/prove.md", "test_prove_odd.py"],
+    "python/triton_runner/verbs/profile/text.py": ["page         doc/reference/profile.md"],
+    "python/triton_runner/verbs/cuda/__init__.py": ["pytest -q tests/python/launch/test_cuda_program.py"],
     "src/lanes/simd/cvt.cpp": ["a member of a table of functions", "doc/internals/simt.md"],
     "src/tile/internal/encoding.h": ["room         src/tile/machine: ", "encoding_test.cpp", "layouts.md"],
     "python/triton_runner/_base/levels.py": ["layer        base", "test_levels.py"],
@@ -96,6 +110,32 @@ def test_each_kind_of_room():
 def test_what_has_no_room(names, says):
     done = ask(*names)
     assert done.returncode == 2 and says in done.stderr
+
+
+def test_a_user_of_a_member_means_its_class():
+    """SharedState has hand_over() and complete_copies() too, whose callers are no users of Shadows."""
+    users = cpp.users_of(ROOT / "src/tile/check/shadow.cpp")
+    assert "src/tile/check/uninit_shared.cpp" in users
+    assert not [one for one in users if one.startswith("src/tile/machine/")]
+
+
+def test_users_of_a_module_by_the_names_that_they_take():
+    name = "verbs.prove.facts"
+    taken = {other: modules.names_taken(f"verbs.prove.{other}", name) for other in ("model", "buffers")}
+    assert taken["model"] > 5 > taken["buffers"] > 0
+
+
+def test_tests_that_most_enter_are_told_by_their_names_alone():
+    """Every test enters spine(), and one of them also own(): it alone says something of its file, and of the
+    file that all enter those are told that are named as one of its functions."""
+    entered = {f"tests/python/a/test_{name}.py": {"spine"} for name in ("messages", "advice", "registers")}
+    entered["tests/python/a/test_loops.py"] = {"spine", "own"}
+    files = {"spine": {"src/simt/observe.cpp"}, "own": {"src/simt/find.cpp"}}
+    names = {"src/simt/observe.cpp": "show_registers", "src/simt/find.cpp": "own"}
+    found = reach.chosen(entered, files.get, names.get, 2)
+    assert [test for *_, test in found["src/simt/find.cpp"]] == ["tests/python/a/test_loops.py"]
+    assert [test for *_, test in found["src/simt/observe.cpp"]] == ["tests/python/a/test_registers.py"]
+    assert reach.chosen(entered, files.get, lambda file: "f", 2)["src/simt/observe.cpp"] == []
 
 
 def test_every_room_has_a_sentence():

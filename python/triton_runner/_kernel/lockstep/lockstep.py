@@ -1,6 +1,6 @@
 """Runs one launch at several levels, or on an engine and a GPU, and finds the first value that differs.
 
-Every value that has a counterpart (_lockstep_pairs) is recorded in each run, in each iteration and program.
+Every value that has a counterpart (pairs.py) is recorded in each run, in each iteration and program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finds NVIDIA's assemblers on this machine, those of Triton's releases and of CUDA toolkits, and runs one on
 a PTX.
 
-Several releases bring the same ptxas: an assembler is named by its version ("12.9.86"), and counts once."""
+Several releases bring the same ptxas: an assembler is named by its version ("12.9.86"), and counts once.
+_base/tools.py finds the files of programs; verbs/bisect/assembler.py has the ptxas of one release."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _TARGET = re.compile(r"^(\s*\.target\s+)(sm_\w+)", re.MULTILINE)
 
 
 class Assembler(NamedTuple):
-    """A ptxas. version: "12.9.86"; origin: who brings it ("Triton 3.9.0")."""
+    """A ptxas, its version ("12.9.86"), and what brings it (origin: "Triton 3.9.0")."""
 
     path: str
     version: str
@@ -38,7 +39,8 @@ class Assembler(NamedTuple):
 
 
 def assemblers(more: tuple = ()) -> list[Assembler]:
-    """Each version of ptxas that this machine has, the newest first. more: (folder, who brings it)."""
+    """Returns each version of ptxas that this machine has, the newest first. more: (folder, who brings it) of
+    folders to look in besides, which tests/sass gives for assemblers that are not installed."""
     result: dict[str, Assembler] = {}
     for name in ("ptxas", "ptxas-blackwell"):
         there = [*tools.programs(name), *((os.path.join(place, name), origin) for place, origin in more)]
@@ -49,7 +51,7 @@ def assemblers(more: tuple = ()) -> list[Assembler]:
 
 
 def find(text: str) -> Assembler:
-    """The assembler of a path, or of the beginning of a version ("12.9"). Raises DiagnosticError."""
+    """Finds an assembler by a path, or by the beginning of a version ("12.9"). Raises DiagnosticError."""
     if os.sep in text or os.path.isfile(text):
         if not os.access(text, os.X_OK) or not (version := tools.version_of(text)):
             raise fail(f"{text} is not an assembler that runs here")
@@ -66,7 +68,7 @@ def find(text: str) -> Assembler:
 
 
 def default() -> Assembler:
-    """The newest assembler."""
+    """Returns the newest assembler. Raises DiagnosticError where there is none."""
     available = assemblers()
     if not available:
         raise fail(
@@ -77,14 +79,15 @@ def default() -> Assembler:
 
 
 def target_of(ptx: str) -> str:
-    """ "sm_90a" of a PTX text; "" where it does not say."""
+    """Reads the target of a PTX text ("sm_90a"); "" where it does not say."""
     match = _TARGET.search(ptx)
     return match[2] if match else ""
 
 
 def retargeted(ptx: str, target: str, assembler: Assembler) -> str:
-    """The text for a target, in a version of PTX that the assembler reads: a newer one is lowered to its
-    newest, which an instruction that it does not have yet makes it refuse. Its lines stay in place."""
+    """Returns a PTX text with another target ("": its own), in a version of PTX that the assembler reads: a
+    newer version becomes the newest that it knows. It then refuses an instruction that came later. Lines stay
+    in place."""
 
     def version(found) -> str:
         version = int(found[2]), int(found[3])
@@ -97,8 +100,8 @@ def retargeted(ptx: str, target: str, assembler: Assembler) -> str:
 def assemble(
     ptx: str, assembler: Assembler, target: str = "", opt: int | None = None, *options: str
 ) -> bytes:
-    """The cubin that an assembler makes of a PTX text, with the lines of the PTX. target: "sm_90a"; "": the
-    text's own. Raises DiagnosticError with what ptxas says."""
+    """Assembles a PTX text to a cubin that has the lines of the PTX. target: "sm_90a"; "": the text's own.
+    Raises DiagnosticError with what ptxas says."""
     target = target or target_of(ptx)
     cubin, log = attempt(ptx, assembler, target, opt, *options)
     if cubin is None:
@@ -109,7 +112,8 @@ def assemble(
 def attempt(
     ptx: str, assembler: Assembler, target: str, opt: int | None = None, *options: str
 ) -> tuple[bytes | None, list[str]]:
-    """The same, and the lines that ptxas prints; None in the place of the cubin where it makes none."""
+    """Assembles as assemble() does, and returns the cubin, or None where ptxas makes none, and the lines that
+    ptxas prints."""
     with scratch.folder("assemble") as folder:
         source, cubin = os.path.join(folder, "kernel.ptx"), os.path.join(folder, "kernel.cubin")
         with open(source, "w") as file:

@@ -1,5 +1,6 @@
-"""Gathers the parts of a kernel that something is proved of: accesses, divisions, loops, and what is not
-followed."""
+"""Declares what model.py finds in a kernel, of which check.py proves the properties: accesses, divisions,
+loops, branches, assumptions, and what the model does not follow. It is tested through
+tests/python/prove/test_prove_odd.py."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ _LARGEST_GRID = ((1 << 31) - 1, 65535, 65535)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
+    """A line of the source; line: 0 where a value has none."""
+
     file: str
     line: int
 
@@ -22,9 +25,10 @@ class Place:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Access:
-    """kind: loads, stores, atomics. base: the argument, None: nobody knows, and note says why. offset: in
-    elements. path: the conditions under which it is executed, mask left out. after: the while loop that has
-    to end before."""
+    """An access to global memory. kind is loads, stores or atomics. base is the argument that it accesses; it
+    is None where the model does not know, and note says why. offset counts elements. path are the conditions
+    under which the access is executed, without its mask. after is the while loop that has to end before it,
+    None where there is none."""
 
     kind: str
     base: str | None
@@ -44,7 +48,7 @@ class Access:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Loaded:
-    """An integer that is loaded from an argument wherever `reached` holds."""
+    """An integer that a kernel loads from an argument, wherever `reached` holds."""
 
     base: str
     number: Poly
@@ -56,6 +60,8 @@ class Loaded:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Division:
+    """A division of integers, whose divisor must not be zero where path holds."""
+
     divisor: Value
     path: tuple
     place: Place
@@ -63,7 +69,8 @@ class Division:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Loop:
-    """bits: of its counter; None as lower: its bounds are not followed."""
+    """A counted loop. bits is the width of its counter. lower is None where the bounds are not followed, and
+    note says why."""
 
     lower: Poly | None
     upper: Poly | None
@@ -98,7 +105,8 @@ class Assumed:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something that the model does not follow. goes_back: a loop of the control flow, which may not end."""
+    """Something that the model does not follow. goes_back is true of a loop of the control flow, which may
+    not end."""
 
     why: str
     place: Place
@@ -106,8 +114,10 @@ class Problem:
 
 
 def programs(dimension: int) -> Poly:
+    """The number of programs of the grid in a dimension, as a term."""
     return symbol(f"grid[{dimension}]", 1, _LARGEST_GRID[dimension])
 
 
 def program(dimension: int) -> Poly:
+    """The number of a program in a dimension, as a term."""
     return symbol(f"program[{dimension}]", 0, _LARGEST_GRID[dimension] - 1)

@@ -22,7 +22,7 @@ bool lower_alu(Lowering& l, const ptx::Instruction& in) {
   }
   const std::vector<const ptx::Operand*> operands = ptx::flattened(in);
   auto place_of = [&](int8_t which, lanes::Type stored) {
-    if (which == lanes::Alu::kCarry) return l.carry();
+    if (which == lanes::LaneFunction::kCarry) return l.carry();
     if (which < 0) return kNoRegister;
     const ptx::Operand& o = *operands[static_cast<size_t>(which)];
     const ptx::Mod type = ptx::mod_of(stored);

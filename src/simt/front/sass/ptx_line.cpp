@@ -16,7 +16,7 @@ struct SassLowering::PtxLine {
   std::shared_ptr<const ptx::Module> module;
   std::vector<uint32_t> places;  // which place each register is
   bool is_alu = false;
-  lanes::Alu alu;
+  lanes::LaneFunction alu;
   Source source;  // what the PTX front end says of it
   // For d, a, b, c, e and imm: which place, or a constant of so many bytes.
   struct Ref {
@@ -91,7 +91,7 @@ bool SassLowering::ptx(const std::string& line, std::span<const uint32_t> places
   std::array<uint32_t, 6> at;
   for (size_t k = 0; k < 6; ++k) {
     const PtxLine::Ref& ref = known->refs[k];
-    const bool is_carry = k < 5 && known->alu.operands[k] == lanes::Alu::kCarry;
+    const bool is_carry = k < 5 && known->alu.operands[k] == lanes::LaneFunction::kCarry;
     at[k] = is_carry          ? carry()
             : ref.is_constant ? constant(ref.bits, ref.bytes)
             : ref.place >= 0  ? places[static_cast<size_t>(ref.place)]
