@@ -10,7 +10,7 @@ from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
-from triton_runner.verbs.prove import relations, shared, sizes
+from triton_runner.verbs.prove import relations, shared, sizes, tensors
 from triton_runner.verbs.prove.held import Held
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import compiled_down, of_text
@@ -33,13 +33,13 @@ class Watching(intercept.Interceptor):
         self._watch = None
 
     def run(self, *words) -> int:
-        with sizes.watching() as self._watch, observing(self._observe):
+        with tensors.watching() as self._watch, observing(self._observe):
             return super().run(*words)
 
     @contextlib.contextmanager
     def looking(self):
         """Looks at what is launched inside of the block."""
-        with sizes.watching() as self._watch, observing(self._observe), self.watching():
+        with tensors.watching() as self._watch, observing(self._observe), self.watching():
             yield
 
     def seen(self, launch: intercept.InterceptedLaunch):
