@@ -60,6 +60,8 @@ class Watch(TorchFunctionMode):
         self._living: dict = {}  # by memory: those of tensors that live, so that no other takes their place
         self._numbers: dict = {}  # of sizes, in this run
         self._results: dict = {}  # by the node of a Function: of what it gave
+        self._unfollowed: dict = {}  # by tensor: what made it, whose shape is not followed
+        self.made_by: dict = {}  # the same by size
         self._count = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -109,6 +111,8 @@ class Watch(TorchFunctionMode):
             if result is not first and _shape(first) == _shape(result):
                 shape, _, numel = self._of(first)
                 self._put(result, shape, numel, None, self._is_dense(name, args, kwargs, first, result))
+            elif result is not first:
+                self._leave(name, result)
         elif name in _SIZED or name in _NEW:
             given = args[1:] if name in _NEW else args
             given = given[-1:] if name == "randint" else given
@@ -126,6 +130,13 @@ class Watch(TorchFunctionMode):
             shape = shapes.derived(name, args, kwargs, result, lambda one: self._of(one)[0])
             if self._is_shape(shape, result):
                 self._put(result, shape)
+            elif name in _OTHER:
+                self._leave(name, result)
+
+    def _leave(self, name: str, result) -> None:
+        """The shape of a result has to do with others in a way that is not followed."""
+        self._unfollowed[id(result)] = name
+        weakref.finalize(result, self._unfollowed.pop, id(result), None)
 
     def _is_shape(self, shape, tensor) -> bool:
         """Whether terms have the numbers of a tensor's sizes."""
@@ -213,6 +224,8 @@ class Watch(TorchFunctionMode):
             self._put(tensor, shape, numel if rank else None)
             pairs = zip([*shape, numel], [*_shape(tensor), math.prod(_shape(tensor))], strict=True)
             self._numbers |= {term.atom: number for term, number in pairs}
+            if name := self._unfollowed.get(id(tensor)):
+                self.made_by |= {term.atom: name for term in (*shape, numel)}
         return self._known[id(tensor)][0]
 
     def kept(self, tensor) -> tuple:
@@ -241,6 +254,10 @@ class Watch(TorchFunctionMode):
                 shape, _, numel = self._results.get(id(node), {}).get(number, (None,) * 3)
                 if shape is not None and isinstance(one, torch.Tensor) and len(shape) == one.dim():
                     self._put(one, shape, numel, self._of(one)[1])
+
+    def number(self, atom) -> int | None:
+        """Returns the number that a size is in this run."""
+        return self._numbers.get(atom)
 
     def described(self, tensor) -> tuple | None:
         """(shape, strides, numel) as terms."""
