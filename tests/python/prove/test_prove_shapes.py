@@ -89,3 +89,11 @@ def test_gradients_have_the_shapes_of_what_they_are_of(is_leaf):
         sums, twice = Twice.apply(leaf if is_leaf else leaf.clone())  # the clone is gone by then
         (sums.sum() + (twice * 3).sum()).backward()
     assert Twice.seen == [[a], [a, b], [a, b], [a]]
+
+
+def test_a_tensor_without_plain_sizes_does_no_harm():
+    with tensors.watching():
+        sparse = torch.eye(3).to_sparse().requires_grad_()
+        dense = torch.ones(3, 2, requires_grad=True)
+        torch.sparse.mm(sparse, dense).sum().backward()
+    assert dense.grad.tolist() == [[1.0, 1.0]] * 3

@@ -45,6 +45,7 @@ _LIKE = {
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "clone", "contiguous",
 }  # fmt: skip
 _TURNED = {"t", "transpose", "permute", "movedim", "swapaxes", "swapdims"}
+_STRANGE = TypeError, ValueError, AttributeError, IndexError, RuntimeError  # of tensors without plain sizes
 _SIZED = {"empty", "zeros", "ones", "full", "rand", "randn", "randint"}
 _NEW = {"new_empty", "new_zeros", "new_ones", "new_full"}
 
@@ -70,10 +71,9 @@ class Watch(TorchFunctionMode):
         result = function(*args, **kwargs)
         if name == "contiguous" and args and result is args[0]:
             result = result.view_as(result)  # for other sizes it is another tensor
-        try:
+        with contextlib.suppress(*_STRANGE):
             return self._seen(function, name, args, kwargs, result)
-        except (TypeError, ValueError, AttributeError, IndexError, RuntimeError):
-            return result
+        return result
 
     def _seen(self, function, name: str, args, kwargs, result):
         first = args[0] if args else None
@@ -239,7 +239,7 @@ class Watch(TorchFunctionMode):
 
     def returned(self, result) -> None:
         """Keeps the shapes of what a Function gives, which are those of the gradients that it gets."""
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction(), contextlib.suppress(*_STRANGE):
             for one in result if isinstance(result, tuple) else (result,):
                 node = one.grad_fn if isinstance(one, torch.Tensor) else None
                 if isinstance(node, BackwardCFunction):
@@ -249,7 +249,7 @@ class Watch(TorchFunctionMode):
 
     def gradients(self, node, given) -> None:
         """Gives the gradients of what a Function gave their shapes."""
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction(), contextlib.suppress(*_STRANGE):
             for number, one in enumerate(given):
                 shape, _, numel = self._results.get(id(node), {}).get(number, (None,) * 3)
                 if shape is not None and isinstance(one, torch.Tensor) and len(shape) == one.dim():
@@ -285,9 +285,10 @@ def _plain(method):
 
 def _place(tensor) -> tuple | None:
     """The memory that a tensor shows; None: it has none."""
-    with torch._C.DisableTorchFunction():
+    with torch._C.DisableTorchFunction(), contextlib.suppress(RuntimeError):  # one that torch.compile traces
         start = tensor.data_ptr() if tensor.layout == torch.strided else 0
         return (start, tensor.dtype, _shape(tensor), _plain(tensor.stride)) if start else None
+    return None
 
 
 def _shape(tensor) -> tuple:
