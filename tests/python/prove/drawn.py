@@ -25,6 +25,7 @@ _CHECKS = {"bounds": None, "overflow": "overflow", "disjoint": "race", "division
 _KINDS = {kind: name for name, (_, kind) in counter.CHECKS.items()}
 _SUPPOSING = ("disjoint", "covered")
 _TRIES = 300
+_MOST_DRAWS = 40  # for a launch
 
 
 @dataclasses.dataclass
@@ -60,11 +61,10 @@ class Drawing:
         self._equal = [*self._equations()]
 
     def count(self, launches: int, seconds: float = math.inf, least: int = 0) -> Counts:
-        """So many launches, or as many as are found in so many draws. seconds: after which the least number
-        is enough."""
+        """So many launches; the least number is enough after so many seconds, or draws."""
         counts, began = Counts(), run.now()
-        for _ in range(4 * launches):
-            is_late = run.now() - began > seconds
+        for draw in range(_MOST_DRAWS * launches):
+            is_late = run.now() - began > seconds or draw >= 4 * launches
             if counts.launches >= (least if is_late else launches):
                 break
             model = self._drawn()

@@ -82,7 +82,8 @@ def test_a_lower_bound_of_a_size():
 
 def test_two_sizes_of_one_tensor_contradict():
     done = proof("copy", "*fp32, *fp32, i32", B, BLOCKS, "x.numel == n, x.numel == n + 5, out.numel == n")
-    assert done.contradictory and not done.answers
+    assert not done.answers
+    assert {one.text for one in done.contradictory} == {"x.numel == n", "x.numel == n + 5"}
 
 
 @pytest.mark.parametrize(
@@ -220,3 +221,43 @@ def test_no_launch_that_the_program_cannot_make_refutes(tmp_path):
     assert "--given 'stride == ...'" in str(found.answers)
     (found,) = of_program(tmp_path, BATCHES, small)
     assert verdicts(found)["bounds"] == "unknown" and "--given 'x.numel == ...'" in str(found.answers)
+
+
+# Sizes that are equal in a launch: by torch's own doing, by the first sizes of another tensor, by the number
+# that the kernel is compiled for.
+ALIKE = """
+@triton.jit
+def scaled(x, scale, out, B, N, rows, columns, D: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, D)
+    s = tl.load(scale + row)
+    tl.store(out + row * D + at, tl.load(x + row * D + at) * s)
+
+x = torch.zeros({shape}, 64)
+scale = {scale}
+rows, columns = {asked}
+assert scale.numel() > 1
+out = torch.empty_like(x)
+B, N, D = x.shape if x.dim() == 3 else (1, *x.shape)
+scaled[(B * N,)](x, scale, out, B, N, rows, columns, D=D)
+"""
+TWICE = "torch.repeat_interleave(torch.zeros(25), 2)"  # of whose shape nothing is known
+ASKED = "scale.numel(), 0"
+
+
+@pytest.mark.parametrize(
+    ("shape", "scale", "asked", "given", "verdict", "words"),
+    [
+        ("3, 50", "x[:, :, 0].contiguous()", "scale.shape", "", "proved", ""),
+        ("3, 50", "torch.zeros(3, 50)", "scale.shape", "", "proved", "scale has the first sizes of x"),
+        ("64", "torch.zeros(64)", "0, 0", "", "unknown", "--given 'scale.numel == ...'"),
+        ("50", "torch.zeros(50)", ASKED, "", "refuted", ""),
+        ("50", TWICE, ASKED, "", "unknown", "--given 'scale.numel == x.shape[0]'"),
+        ("50", TWICE, ASKED, ", scale.numel == x.shape[0]", "proved", ""),
+        ("50", TWICE, ASKED, ", scale.numel == 40", "refuted", ""),
+    ],
+)  # fmt: skip
+def test_a_size_that_is_equal_in_the_launch(tmp_path, shape, scale, asked, given, verdict, words):
+    program = ALIKE.format(shape=shape, scale=scale, asked=asked)
+    (found,) = of_program(tmp_path, program, (f"numel < 2**28{given}",))
+    assert verdicts(found)["bounds"] == verdict, found.answers[0]
+    assert words in "".join(one.text for one in (*found.answers[0].reasons, *found.answers[0].assumptions))

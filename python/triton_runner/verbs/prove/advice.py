@@ -73,6 +73,7 @@ class Advice:
             found += [(f"{word} + 1", term + 1), (word, term)]
         for word, term in near:
             found += [(f"{word} // {one}", quotient(term, number)) for one, number in self._divisors.items()]
+        found = [one for one in found if one[1].const is None or one[1].const > 0]  # or no integer is left
         return found[:_MOST_CANDIDATES]
 
     def _proves(self, goal: Cond, given, bounds: dict) -> bool:

@@ -61,16 +61,16 @@ class Finding:
 
 
 class Checker:
-    """reader: has read the kernel. tensors: by name. strange: sizes of which nothing says whether they are
-    those of the tensors. advice: proposes what to say of data; None: nothing is proposed. grid: its
-    extents, where they are known."""
+    """reader: has read the kernel. tensors: by name. strange: {a size that may not be what it is in a launch
+    that refutes: the words for it}. advice: proposes what to say of data; None: nothing is proposed. grid:
+    its extents, where they are known."""
 
     def __init__(
         self, reader: Reader, solver: Solver, tensors: dict, budget: float, grid_stays: str = "", strange=(),
         advice: Advice | None = None, grid=(),
     ):  # fmt: skip
         self._reader, self._solver, self._tensors = reader, solver, tensors
-        self._budget, self._grid_stays, self._strange = budget, grid_stays, {*strange}
+        self._budget, self._grid_stays, self._strange = budget, grid_stays, dict(strange)
         self._settled: dict = {}
         self._advice = advice
         self._counted: Finding | None = None
@@ -117,10 +117,8 @@ class Checker:
         decide."""
         if base and self._tensors[base].is_guessed and self._is_free:
             return f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
-        if strange := atoms_of(*terms) & self._strange:
-            word = min(strange)
-            of = "the stride of a tensor that is not an argument"
-            return f"it depends on {word}, {of}: --given '{word} == ...'"
+        if strange := atoms_of(*terms) & self._strange.keys():
+            return f"it depends on {self._strange[min(strange)]}"
         data = [note for note in _notes(*terms) if self._is_data(note)]
         if data:
             if self._advice is not None and question is not None and question[0] is not FALSE:

@@ -10,7 +10,7 @@ from triton_runner._artifact import relaunch
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
-from triton_runner.verbs.prove import relations, shared, sizes
+from triton_runner.verbs.prove import relations, shared, sizes, tensors
 from triton_runner.verbs.prove.held import Held
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import compiled_down, of_text
@@ -33,13 +33,13 @@ class Watching(intercept.Interceptor):
         self._watch = None
 
     def run(self, *words) -> int:
-        with sizes.watching() as self._watch, observing(self._observe):
+        with tensors.watching() as self._watch, observing(self._observe):
             return super().run(*words)
 
     @contextlib.contextmanager
     def looking(self):
         """Looks at what is launched inside of the block."""
-        with sizes.watching() as self._watch, observing(self._observe), self.watching():
+        with tensors.watching() as self._watch, observing(self._observe), self.watching():
             yield
 
     def seen(self, launch: intercept.InterceptedLaunch):
@@ -144,7 +144,20 @@ class Watching(intercept.Interceptor):
         for name, value in subject.constants.items():
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
+        subject.strange |= self._unfollowed(rename)
         relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense)
+
+    def _unfollowed(self, rename: dict) -> dict:
+        """{a size that torch made in a way that is not followed, and that is equal to another one here: the
+        words for it}: a launch in which it is another one may be none that the program makes."""
+        words, found = {atom: term.atom for atom, term in rename.items()}, {}
+        for atom in words:
+            number, name = self._watch.number(atom), self._watch.made_by.get(atom)
+            same = [one for one in words if one is not atom and self._watch.number(one) == number]
+            if name and number is not None and number > 1 and same:
+                own, other = words[atom].args[0], words[same[0]].args[0]
+                found[words[atom]] = f"{own}, a size that torch's {name} made: --given '{own} == {other}'"
+        return found
 
 
 def _is_size(atom) -> bool:

@@ -49,7 +49,7 @@ def relate(
     }  # fmt: skip
     fixed = _fixed(tensors, values, shapes, strides, numels, free)
     change = Substitution(fixed)
-    made_for = {n for n in subject.constants.values() if n > 1}  # sizes that the kernel is compiled for
+    made_for = _made_for(subject, tensors, values, shapes, free)
     for name, tensor in tensors.items():
         shape, numel, why = same.of(name)
         stays = any(fixed[atom].const not in made_for for atom in atoms_of(*(shape or ())) & fixed.keys())
@@ -90,23 +90,50 @@ def described(subject: Subject, values: dict) -> dict:
     return found
 
 
+def _made_for(subject: Subject, tensors: dict, values: dict, shapes: dict, free: set) -> set:
+    """The sizes that the kernel is compiled for; those of this launch alone, which others are too, left
+    out."""
+    others = {
+        int(extent)
+        for name in tensors
+        for term, extent in zip(shapes.get(name, ()), values[name].shape, strict=False)
+        if atoms_of(term) & free
+    }
+    return {number for number in subject.constants.values() if number > 1} - others
+
+
 def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
-    """Tensors of the same shape are taken to have the same one always, although the program does not say so.
-    Of a square nobody knows which size is equal to which."""
+    """Tensors of the same shape are taken to have the same one always, although the program does not say so,
+    and so is one whose shape is the beginning of another one's. Of a square nobody knows which size is equal
+    to which."""
     first: dict = {}
     found = []
     for name, tensor in tensors.items():
         extents = tuple(int(one) for one in values[name].shape)
-        long = [extent for extent in extents if extent > 1]
-        if tensor.shape is None or not long or len(set(long)) < len(long):
+        if tensor.shape is None or not _tells(extents, 1):
             continue
         model = first.setdefault(extents, tensor)
-        pairs = zip(model.shape, tensor.shape, extents, strict=True)
-        conds = [equal(a, b) for a, b, extent in pairs if a != b and extent > 1]
-        if conds:
+        if conds := _equal_sizes(model, tensor):
             text = f"{name} has the shape of {model.name}: they are equal in its launch"
             found.append(Assumption(text, place, both(*conds)))
+    for extents, tensor in first.items():
+        longer = [other for own, other in first.items() if own != extents and own[: len(extents)] == extents]
+        if longer and _tells(extents, 2) and (conds := _equal_sizes(longer[0], tensor)):
+            text = f"{tensor.name} has the first sizes of {longer[0].name}: they are equal in its launch"
+            found.append(Assumption(text, place, both(*conds)))
     return found
+
+
+def _equal_sizes(model, tensor) -> list:
+    """Conditions that sizes are equal; one that stays as it is decides nothing of others."""
+    pairs = zip(model.shape, tensor.shape, strict=False)
+    return [equal(a, b) for a, b in pairs if a != b and a.const is None and b.const is None]
+
+
+def _tells(extents, least: int) -> bool:
+    """Whether so many sizes are longer than 1, and each of those is another one."""
+    long = [extent for extent in extents if extent > 1]
+    return len(long) >= least and len(set(long)) == len(long)
 
 
 def _contiguous(tensor):
@@ -139,8 +166,12 @@ def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) ->
         return
     if name in terms:
         text, term = f"{name} == {_spell(terms[name])}", terms[name]
+        if term.atom in subject.strange:  # the parameter stands for it from now on
+            subject.strange[symbol.atom] = subject.strange[term.atom]
         if any(re.match(r"other\d+\.stride\[", repr(atom)) for atom in atoms_of(term)):
-            subject.strange.add(symbol.atom)
+            subject.strange[symbol.atom] = (
+                f"{name}, the stride of a tensor that is not an argument: --given '{name} == ...'"
+            )
     else:
         term = int(value or 0)
         text = f"{name} = {term}: the program makes it of no tensor's size"

@@ -28,6 +28,7 @@ from triton_runner.verbs.prove.subject import Subject, compiled_down, of_text
 from triton_runner.verbs.prove.terms import TRUE
 
 _OF_ADVICE = 0.3  # of the seconds for a property, for what is proposed of data
+_FIELD = re.compile(r"\w+\.\w+(?:\[\d\])?")  # x.shape[0]
 
 
 def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: None) -> Proof:
@@ -160,7 +161,11 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
         if clash(fewer):
             left = fewer
     # None of them is left where what is declared of memory contradicts what is loaded.
-    return [Assumed(text, place) for text, place, _ in left or every]
+    found = [Assumed(text, place) for text, place, _ in left or every]
+    # An equation that put one size in another's place holds by itself since: that size leads to it.
+    sizes = {word for one in found for word in _FIELD.findall(one.text)}
+    used = [one for one in subject.assumptions if one.cond is TRUE and sizes & {*_FIELD.findall(one.text)}]
+    return found + [Assumed(one.text, one.place) for one in used if one.place.startswith("--given")]
 
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:

@@ -56,7 +56,7 @@ class Subject:
     )  # what is assumed where nothing is proved without it
     ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
-    strange: set = dataclasses.field(default_factory=set)  # the parameters that are strides of other tensors
+    strange: dict = dataclasses.field(default_factory=dict)  # {what no launch refutes: the words for it}
     described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
     _bounds: list = dataclasses.field(default_factory=list)
 
@@ -89,6 +89,10 @@ class Subject:
         )
         self.assumptions = [one for one in self.assumptions if not one.text.startswith(stale)] + told.facts
         self.declared |= told.declared
+        said = {word for fact in told.facts for word in re.findall(r"[\w.]+(?:\[\d\])?", fact.text)}
+        self.strange = {
+            atom: words for atom, words in self.strange.items() if words.split(",")[0] not in said
+        }
 
     def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
         self.grid, self.grid_stays = grid, ""
