@@ -1,6 +1,6 @@
-"""Random kernels at TTIR, TTGIR and PTX or AMDGCN (and on a GPU): the engines, and Triton's passes between the
-levels, check each other bit for bit. On the CPU each runs once more with some of its values dumped: looking
-changes nothing.
+"""Random kernels at TTIR, TTGIR and PTX or AMDGCN (and on a GPU): the engines, and Triton's passes between
+the levels, check each other bit for bit. On the CPU each runs once more with some of its values dumped:
+looking changes nothing.
 
     python tests/differential/run.py                          fifty kernels
     python tests/differential/run.py --seeds 100 5000 --limit 600 --target cuda:80 cuda:90 cuda:100
