@@ -58,10 +58,16 @@ void by_groups(const Sides& s, int group, bool by_halves, float* sums) {
     }
 }
 
-MfmaRows rows_of(const Sides& s, int group, bool by_halves, float* sums) {
+struct RowsOfSums {
+  explicit RowsOfSums(float* sums) {
+    for (int r = 0; r < kTileRows; ++r) row[r] = sums + r * kTileColumns;
+  }
+  float* row[kTileRows];
+};
+MfmaRows rows_of(const Sides& s, int group, bool by_halves, const RowsOfSums& sums) {
   return {s.a.data(),   s.exponents[0].data(),
           s.b.data(),   s.exponents[1].data(),
-          sums,         kTileRows,
+          sums.row,     kTileRows,
           kTileColumns, kTileSteps,
           group,        by_halves};
 }
@@ -91,7 +97,7 @@ TEST(mfma_rows_have_the_bits_of_groups) {
                                            static_cast<int>(random() % 60) - 45);
       std::copy_n(sums, kTileRows * kTileColumns, other);
       by_groups(s, group, round % 2 != 0, other);
-      CHECK_EQ(mfma_rows(rows_of(s, group, round % 2 != 0, sums), 0), kTileSteps);
+      CHECK_EQ(mfma_rows(rows_of(s, group, round % 2 != 0, RowsOfSums(sums)), 0), kTileSteps);
       for (int i = 0; i < kTileRows * kTileColumns; ++i)
         CHECK_EQ(std::bit_cast<uint32_t>(sums[i]), std::bit_cast<uint32_t>(other[i]));
     }
@@ -104,7 +110,7 @@ TEST(mfma_rows_stop_at_a_sum_that_is_not_finite) {
     const Sides s = some(random, 2, -126);
     float sums[kTileRows * kTileColumns] = {};
     sums[37] = std::numeric_limits<float>::infinity();
-    CHECK_EQ(mfma_rows(rows_of(s, 8, false, sums), 0), 0);
+    CHECK_EQ(mfma_rows(rows_of(s, 8, false, RowsOfSums(sums)), 0), 0);
     CHECK_EQ(sums[0], 0.0f);
   });
 }
@@ -114,7 +120,7 @@ TEST(mfma_chain_rows_fuse_one_product_after_the_other) {
   for_each_isa([&] {
     const Sides s = some(random, 14, -126);
     float sums[kTileRows * kTileColumns] = {}, other[kTileRows * kTileColumns] = {};
-    mfma_chain_rows(rows_of(s, 8, false, sums));
+    mfma_chain_rows(rows_of(s, 8, false, RowsOfSums(sums)));
     for (int row = 0; row < kTileRows; ++row)
       for (int j = 0; j < kTileColumns; ++j)
         for (int k = 0; k < kTileSteps; ++k)

@@ -209,8 +209,7 @@ def faults(options, planted, target: str, counts: collections.Counter) -> None:
 
 
 def no_report(planted, target: str, rounds: int) -> collections.Counter:
-    """Right launches under the same: how many, and how many of them are reported. Products with one warp on
-    RDNA are under the checks alone: Triton 3.9 ends the process that reads their TTGIR, as lockstep does."""
+    """Right launches under the same: how many, and how many of them are reported."""
     counts: collections.Counter = collections.Counter()
     told = [*programs()]
     told += [
@@ -227,8 +226,7 @@ def no_report(planted, target: str, rounds: int) -> collections.Counter:
     for program in told:
         counts["launches"] += 1
         _, trap = run(planted, None, program, target, CHECKS)
-        alone = "gfx1" in target and program[0].startswith("product")
-        report = trap if trap or alone else beside_ttgir(planted, None, program, target)
+        report = trap or beside_ttgir(planted, None, program, target)
         if trap is not None or (report and (report.diverged is not None or report.outputs)):
             counts["reported"] += 1
             print(f"{target} {program[0]}, right: {report}", flush=True)

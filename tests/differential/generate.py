@@ -304,7 +304,7 @@ class Generator:
             f"{carried} = {a.name}",
             f"for {i} in {counter}:",
             f"    {carried} = ({first}).to(tl.{a.dtype})",
-            f"    {carried} = ({second} + {i}).to(tl.{a.dtype})",
+            f"    {carried} = (({second}) + {i}).to(tl.{a.dtype})",
         )
         self.values.append(Value(carried, a.shape, a.dtype))
 

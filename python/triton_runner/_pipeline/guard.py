@@ -4,6 +4,7 @@ and a compiler may crash)."""
 from __future__ import annotations
 
 import dataclasses
+import faulthandler
 import os
 import pickle
 import signal
@@ -93,6 +94,7 @@ def death_of_child(step) -> str | None:
     if child == 0:
         os.close(read_end)
         os.dup2(write_end, 2)
+        faulthandler.disable()  # which writes elsewhere what it says of a signal
         try:
             step()
         finally:

@@ -27,22 +27,23 @@ class Texts:
     metadata: dict
 
 
-# As Triton words it: "LLVM ERROR: failed to parse IR: expected instruction opcodelineno: 10".
-_LLVM_SYNTAX = re.compile(r"failed to parse IR: (.*?)\s*lineno: (\d+)")
+# As Triton words it ("LLVM ERROR: failed to parse IR: expected instruction opcodelineno: 10"), and MLIR.
+_LLVM_SYNTAX = re.compile(r"failed to parse IR: (?P<what>.*?)\s*lineno: (?P<line>\d+)")
+_MLIR_SYNTAX = re.compile(r'loc\(".*?":(?P<line>\d+):\d+\): error: (?P<what>.*)')
 
 
-def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> DiagnosticError:
-    """Returns what LLVM said when it ended the process, with the line of the text where it names one; reason:
-    why the text could not be translated."""
+def _refused_text(said: str, source: str, level: str, filename: str, reason: str | None) -> DiagnosticError:
+    """Returns what the compiler said when it ended the process, with the line of the text where it names one;
+    reason: why the text could not be translated."""
     import triton
 
-    who = f"LLVM of Triton {triton.__version__}"
-    note = reason or job.NEWER_LLIR
-    match = _LLVM_SYNTAX.search(said)
+    who = f"LLVM of Triton {triton.__version__}" if level == "llir" else f"Triton {triton.__version__}"
+    note = reason or (job.NEWER_LLIR if level == "llir" else "it ends the process that reads it")
+    match = (_LLVM_SYNTAX if level == "llir" else _MLIR_SYNTAX).search(said)
     if match is None:
-        return fail(f"{who} does not accept {filename or 'this LLIR'}: {said}", note)
-    file, line = filename or "<llir>", int(match[2])
-    message = f"{who} does not accept this: {match[1]}"
+        return fail(f"{who} does not accept {filename or f'this {level.upper()}'}: {said}", note)
+    file, line = filename or f"<{level}>", int(match["line"])
+    message = f"{who} does not accept this: {match['what']}"
     lines = source.split("\n")
     shown = [f"  {lines[line - 1]}"] if 0 < line <= len(lines) else []
     text = "\n".join([f"{file}:{line}: error: {message}", *shown, f"note: {note}"])
@@ -55,10 +56,10 @@ def option_names(target: str) -> set[str]:
     return set(job.option_names(job.find_backend(target)))
 
 
-def try_llir(step, source: str, filename: str, reason: str | None = None) -> None:
-    """Runs the first step on a text in a child first: LLVM ends the process on what it cannot read."""
+def try_text(step, source: str, level: str, filename: str, reason: str | None = None) -> None:
+    """Runs the first step on a text in a child first: a compiler ends the process on what it cannot read."""
     if (said := death_of_child(step)) is not None:
-        raise _refused_llir(said, source, filename, reason)
+        raise _refused_text(said, source, level, filename, reason)
 
 
 class Notes:
@@ -213,7 +214,7 @@ def compile_onward(
     request = {
         "text": text, "hint": reason, "level": level, "to": to, "target": target, "metadata": options,
         "filename": filename, "inline": translation.has_calls_to_inline(text, level, filename),
-        "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
+        "language": language, "attempt": lambda step: try_text(step, text, level, filename, reason),
     }  # fmt: skip
     answer = _compiled(request, {**request, "text": source})
     for line in answer["notes"]:

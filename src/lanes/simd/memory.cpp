@@ -278,14 +278,18 @@ inline void store_words(const std::byte* const* in, std::byte* place, uint32_t i
 
 template <class T, uint32_t kWords, class At>
 void gather_words(std::byte* const* out, At at, const int8_t* mask, uint32_t n) {
-  if (mask) return for_lanes<false>(mask, n, 0, [&](uint32_t i) { load_words<T, kWords>(out, at(i), i); });
-  for (uint32_t i = 0; i < n; ++i) load_words<T, kWords>(out, at(i), i);
+  std::byte* to[kWords];  // of its own: no store can be to these pointers
+  std::memcpy(to, out, sizeof to);
+  if (mask) return for_lanes<false>(mask, n, 0, [&](uint32_t i) { load_words<T, kWords>(to, at(i), i); });
+  for (uint32_t i = 0; i < n; ++i) load_words<T, kWords>(to, at(i), i);
 }
 template <class T, uint32_t kWords, bool kShared, class At>
 void scatter_words(const std::byte* const* in, At at, const int8_t* mask, uint32_t n) {
   constexpr uint32_t kBytes = static_cast<uint32_t>(sizeof(T)) * kWords,
                      kPart = kBytes <= 4 ? 32 : 128 / kBytes;
-  auto store = [&](uint32_t i) { store_words<T, kWords>(in, at(i), i); };
+  const std::byte* from[kWords];  // of its own: no store can be to these pointers
+  std::memcpy(from, in, sizeof from);
+  auto store = [&](uint32_t i) { store_words<T, kWords>(from, at(i), i); };
   if (mask) return for_lanes<kShared>(mask, n, kBytes, store);
   for (uint32_t first = 0; first < n; first += kPart)
     for (uint32_t k = 0; k < kPart; ++k) store(first + (kShared ? kPart - 1 - k : k));

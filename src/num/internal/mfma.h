@@ -30,7 +30,7 @@ struct MfmaRows {
   const int32_t* a_exponent;
   const float* b;  // [k][columns]
   const int32_t* b_exponent;
-  float* sums;                  // [kMfmaRows][columns]
+  float* const* sums;           // of each row [columns]
   int rows, columns, k, group;  // columns: a multiple of 16
   bool by_halves;
 };
@@ -44,9 +44,15 @@ void mfma_chain_rows(const MfmaRows& rows);
 // sums += a row of A times B, a fused product after the other. b: [k][columns].
 void mfma_chain(const float* a, const float* b, float* sums, int columns, int k);
 
+// The bits of the largest size among numbers, and one less than those of the smallest (0 is above all others).
+struct MfmaSizes {
+  uint32_t most = 0, least_below = ~uint32_t{0};
+};
 // Takes n finite numbers of a format apart: value = significand * 2^(exponent - fraction), and no exponent is below
-// `least`; zeros have that of f32's subnormals.
-void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* significand,
-                int32_t* exponent);
+// `least`; zeros have that of f32's subnormals. Returns the sizes of all of them, which need not be finite.
+MfmaSizes mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* significand,
+                     int32_t* exponent);
+// to[i] = the half of words[i] that begins at bit `shift`.
+void mfma_halves(const uint32_t* words, int n, int shift, uint16_t* to);
 
 }  // namespace triton_runner::num

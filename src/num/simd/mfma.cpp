@@ -34,17 +34,26 @@ NUM_INLINE void sum_products(const MfmaStep& s, int first, int step, int32_t* su
   }
 }
 
-// The accumulators are added: products are multiples of 2^(e - 24).
-NUM_INLINE void add_products(const int32_t* sum, const int32_t* e, float* sums, int n, bool by_halves) {
+// The accumulators are added: products are multiples of 2^(e - 24). Of the larger exponent they keep 31 bits after the point, the
+// accumulator 24; what is below is cut by shifts, which round down. The last places of the two lie 0 to 8 bits apart then, so that
+// their sum is exact in f64, and is rounded once.
+template <bool kByHalves>
+NUM_INLINE void add_products(const int32_t* sum, const int32_t* e, float* sums, int n) {
 #pragma GCC ivdep
   for (int j = 0; j < n; ++j) {
     const uint32_t bits = bits_as<uint32_t>(sums[j]);
-    const int32_t c_exponent = most(static_cast<int32_t>(bits >> 23 & 255), 1) - 127;
-    const int32_t top = most(e[j], c_exponent);
-    const double products = floor{}(static_cast<double>(sum[j]) * power(7 - least(top - e[j], 900)));
-    double other = floor{}(static_cast<double>(sums[j]) * power(24 - top)) * 128.0;
-    if (by_halves) other = c_exponent >= top - 25 ? other : 0.0;
-    sums[j] = static_cast<float>((products + other) * power(top - 31));
+    const auto field = static_cast<int32_t>(bits >> 23 & 255);
+    const int32_t own = most(field, 1), above = e[j] + 127 - own;  // how far products lie above it
+    const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field != 0 ? 0x800000 : 0);
+    const int32_t other = static_cast<int32_t>(bits) < 0 ? -size : size;
+    const int32_t cut = most(-above - 7, 0), other_cut = most(above - 1, 0);
+    const int32_t kept = sum[j] >> least(cut, 31);
+    int32_t other_kept = other >> least(other_cut, 31);
+    if (kByHalves) other_kept = above <= 25 ? other_kept : 0;
+    const int32_t apart = above - 1 + cut - other_cut;
+    const auto total = static_cast<double>(kept) * static_cast<double>(bits_as<float>((apart + 127) << 23)) +
+                       static_cast<double>(other_kept);
+    sums[j] = static_cast<float>(total * power(own - 150 + other_cut));
   }
 }
 
@@ -63,7 +72,7 @@ void mfma(const MfmaStep& s) {
       e[j] = both;
     }
   }
-  add_products(sum, e, s.sums, n, s.by_halves);
+  s.by_halves ? add_products<true>(sum, e, s.sums, n) : add_products<false>(sum, e, s.sums, n);
 }
 
 namespace {
@@ -109,19 +118,20 @@ NUM_INLINE void sum_rows(const MfmaRows& s, int column, int first, int step, int
   }
 }
 
-NUM_INLINE bool is_finite(const float* sums, int n) {
+NUM_INLINE bool is_finite(float* const* sums, int n) {
   I special{};
-  for (int i = 0; i < n; i += kLanes) special |= (load<I>(sums + i) & 0x7f800000) == 0x7f800000;
+  for (int r = 0; r < kR; ++r)
+    for (int i = 0; i < n; i += kLanes) special |= (load<I>(sums[r] + i) & 0x7f800000) == 0x7f800000;
   return !any_lane(special);
 }
 
 // One group of kR rows and kLanes columns.
+template <bool kByHalves>
 NUM_INLINE void add_group(const MfmaRows& s, int column, int first) {
-  float* sums = s.sums + column;
   const int end = first + s.group < s.k ? first + s.group : s.k;
   I sum[kR], e[kR];
-  sum_rows(s, column, first, s.by_halves ? 2 : 1, end, sum, e);
-  if (s.by_halves) {
+  sum_rows(s, column, first, kByHalves ? 2 : 1, end, sum, e);
+  if constexpr (kByHalves) {
     I odd[kR], odd_e[kR];
     sum_rows(s, column, first + 1, 2, end, odd, odd_e);
 #pragma GCC unroll 4
@@ -135,32 +145,36 @@ NUM_INLINE void add_group(const MfmaRows& s, int column, int first) {
   alignas(64) int32_t products[kR][kLanes], exponents[kR][kLanes];
 #pragma GCC unroll 4
   for (int r = 0; r < kR; ++r) store(products[r], sum[r]), store(exponents[r], e[r]);
-  for (int r = 0; r < kR; ++r)
-    add_products(products[r], exponents[r], sums + r * s.columns, kLanes, s.by_halves);
+  for (int r = 0; r < kR; ++r) add_products<kByHalves>(products[r], exponents[r], s.sums[r] + column, kLanes);
+}
+
+template <bool kByHalves>
+int add_groups(const MfmaRows& s, int first) {
+  for (int k = first; k < s.k; k += s.group) {
+    if (!is_finite(s.sums, s.columns)) return k;
+    for (int column = 0; column < s.columns; column += kLanes) add_group<kByHalves>(s, column, k);
+  }
+  return s.k;
 }
 
 }  // namespace
 
 int mfma_rows(const MfmaRows& s, int first) {
-  for (int k = first; k < s.k; k += s.group) {
-    if (!is_finite(s.sums, kR * s.columns)) return k;
-    for (int column = 0; column < s.columns; column += kLanes) add_group(s, column, k);
-  }
-  return s.k;
+  return s.by_halves ? add_groups<true>(s, first) : add_groups<false>(s, first);
 }
 
 void mfma_chain_rows(const MfmaRows& s) {
   for (int column = 0; column < s.columns; column += kLanes) {
     F sums[kR];
 #pragma GCC unroll 4
-    for (int r = 0; r < kR; ++r) sums[r] = load<F>(s.sums + r * s.columns + column);
+    for (int r = 0; r < kR; ++r) sums[r] = load<F>(s.sums[r] + column);
     for (int k = 0; k < s.k; ++k) {
       const F b = load<F>(s.b + k * s.columns + column);
 #pragma GCC unroll 4
       for (int r = 0; r < kR; ++r) sums[r] = fused(s.a[k * s.rows + r], b, sums[r]);
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < kR; ++r) store(s.sums + r * s.columns + column, sums[r]);
+    for (int r = 0; r < kR; ++r) store(s.sums[r] + column, sums[r]);
   }
 }
 
@@ -170,10 +184,15 @@ void mfma_chain(const float* a, const float* b, float* sums, int columns, int k)
     for (int j = 0; j < columns; ++j) sums[j] = fma{}(a[i], b[i * columns + j], sums[j]);
 }
 
-void mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out, int32_t* exponent) {
+MfmaSizes mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out,
+                     int32_t* exponent) {
+  MfmaSizes sizes;
+  uint32_t high = sizes.most, low = sizes.least_below;
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = bits_as<uint32_t>(value[i]);
+    const uint32_t bits = bits_as<uint32_t>(value[i]), unsigned_bits = bits & 0x7fffffff;
+    high = high > unsigned_bits ? high : unsigned_bits;
+    low = low < unsigned_bits - 1 ? low : unsigned_bits - 1;
     const auto field = static_cast<int32_t>(bits >> 23 & 255);
     const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field != 0 ? 0x800000 : 0);
     const int32_t own = most(field, 1) - 127, e = most(own, smallest);
@@ -181,6 +200,12 @@ void mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32
     out[i] = static_cast<int32_t>(bits) < 0 ? -s : s;
     exponent[i] = size != 0 ? e : -126;
   }
+  return {high, low};
+}
+
+void mfma_halves(const uint32_t* words, int n, int shift, uint16_t* to) {
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) to[i] = static_cast<uint16_t>(words[i] >> shift);
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

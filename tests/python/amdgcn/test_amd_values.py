@@ -102,6 +102,25 @@ def test_lockstep_of_an_edited_text_compares_what_it_leaves():
         assert bool(report.outputs) is differ
 
 
+def test_a_text_that_ends_triton_is_an_error_and_the_process_goes_on():
+    """Triton 3.9 dies of the TTGIR of a product with one warp on RDNA."""
+    a, b, out = torch.randn(32, 32).half(), torch.randn(32, 32).half(), torch.zeros(32, 32)
+    product = triton_runner.jit(k.matmul.fn)
+    options = {"M": 32, "N": 32, "K": 32, "num_warps": 1}
+    with triton_runner.using(device="cpu", target="hip:gfx1201"):
+        report = triton_runner.lockstep(
+            product, [a, b, out, 32, 32, 32], options, grid=(1, 1), levels=("ttgir", "amdgcn")
+        )
+        assert not report.outputs
+        assert "Expected basis of 'warp' not found" in str(report) and "in memory is compared" in str(report)
+        with (
+            triton_runner.using(level="amdgcn"),
+            triton_runner.dumping(product, "*"),
+            pytest.raises(DiagnosticError, match="name a register"),
+        ):
+            product[(1, 1)](a, b, out, 32, 32, 32, **options)
+
+
 def test_the_debugger_stops_before_an_instruction(target):
     x, y, out = torch.arange(300.0), torch.ones(300), torch.zeros(300)
 

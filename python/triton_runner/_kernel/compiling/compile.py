@@ -232,9 +232,9 @@ def _here(do: str, request: dict, version: str, what: str) -> dict:
     stages: list = []
 
     def attempt(step) -> None:
-        from triton_runner._pipeline.stages import try_llir  # needs Triton, which workers do not
+        from triton_runner._pipeline.stages import try_text  # needs Triton, which workers do not
 
-        try_llir(step, request["text"], request["filename"])
+        try_text(step, request["text"], request["level"], request["filename"])
 
     try:
         return module.run({**request, "attempt": attempt}, lambda stage, add=None: stages.append(stage))

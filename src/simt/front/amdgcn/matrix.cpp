@@ -146,10 +146,10 @@ void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Mat
 }
 
 // The block's sums, rows of p.n.
-void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, float* sums) {
+void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, float* const* sums) {
   const bool fits = how == Product::kFused && a.fits && b.fits;
   if (p.n % 16 != 0 || (how != Product::kChain && !fits)) {
-    for (uint32_t i = 0; i < p.m; ++i) multiply_row(p, how, a, b, i, sums + i * p.n);
+    for (uint32_t i = 0; i < p.m; ++i) multiply_row(p, how, a, b, i, sums[i]);
     return;
   }
   const auto as_int = [](uint32_t x) { return static_cast<int>(x); };
@@ -157,7 +157,7 @@ void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Ma
                      as_int(p.m), as_int(p.n), as_int(p.k),    as_int(p.group), p.by_halves};
   for (uint32_t i = 0; i < p.m; i += num::kMfmaRows) {
     rows.a = &a.value[i];
-    rows.sums = sums + i * p.n;
+    rows.sums = sums + i;
     if (how == Product::kChain) {
       num::mfma_chain_rows(rows);
       continue;
@@ -165,7 +165,7 @@ void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Ma
     rows.a_exponent = &a.e[i];
     for (int k = 0; (k = num::mfma_rows(rows, k)) < rows.k; k += rows.group)
       for (uint32_t r = i; r < i + num::kMfmaRows; ++r)
-        multiply_group(p, a, b, r, static_cast<uint32_t>(k), sums + r * p.n);
+        multiply_group(p, a, b, r, static_cast<uint32_t>(k), sums[r]);
   }
 }
 
@@ -221,6 +221,8 @@ void read_codes(const Registers& from, std::span<const Place> places, uint32_t s
       const uint32_t* next = from.row[at / 32 + 1] + p.lane;
       for (uint32_t i = 0; i < size; ++i)
         to[i] = static_cast<Code>((row[i] >> shift | next[i] << (32 - shift)) & kMask);
+    } else if constexpr (kBits == 16) {
+      num::mfma_halves(row, static_cast<int>(size), static_cast<int>(shift), to);
     } else {
       for (uint32_t i = 0; i < size; ++i) to[i] = static_cast<Code>(row[i] >> shift & kMask);
     }
@@ -267,46 +269,46 @@ void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t b
   if (how == Product::kPairs)
     for (float& value : to.value) value = flushed_half(value, format);
   if (how != Product::kFused) return;
-  uint32_t most = 0, least = ~0u;  // of the bits of sizes; 0 is above all others in `least`
-  for (const float value : to.value) {
-    const uint32_t bits = std::bit_cast<uint32_t>(value) & 0x7fffffff;
-    most = std::max(most, bits);
-    least = std::min(least, bits - 1);
-  }
-  to.special = most >= std::bit_cast<uint32_t>(0x1p63f);
-  to.fits = most <= std::bit_cast<uint32_t>(num::kMfmaMost) &&
-            least >= std::bit_cast<uint32_t>(num::kMfmaLeast) - 1;
-  const float* values = to.value.data();
+  to.s.resize(n), to.e.resize(n);
+  const auto take_apart = [&](const std::vector<float>& values) {
+    return num::mfma_parts(values.data(), static_cast<int64_t>(n), format.least, format.fraction, to.s.data(),
+                           to.e.data());
+  };
+  const num::MfmaSizes sizes = take_apart(to.value);
+  to.special = sizes.most >= std::bit_cast<uint32_t>(0x1p63f);
+  to.fits = sizes.most <= std::bit_cast<uint32_t>(num::kMfmaMost) &&
+            sizes.least_below >= std::bit_cast<uint32_t>(num::kMfmaLeast) - 1;
   if (to.special) {
     to.finite = to.value;
     for (float& value : to.finite) value = std::isfinite(value) ? value : 0;
-    values = to.finite.data();
+    take_apart(to.finite);
   }
-  to.s.resize(n), to.e.resize(n);
-  num::mfma_parts(values, static_cast<int64_t>(n), format.least, format.fraction, to.s.data(), to.e.data());
 }
 
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {
   thread_local Matrix sides[2];
   alignas(64) thread_local float sums[kMaxResults];
   const bool halves = p.d != Type::kF32;
+  const bool in_place = !halves && p.c == p.to;  // the registers are the sums
   const Product::Sum how = x.launch().fast_mma ? Product::kChain : p.sum;
   const Registers c(x, p.c, w), d(x, p.to, w);
   for (uint32_t block = 0; block < p.blocks; ++block) {
     const Place* results = &p.results[block * p.m];
     for (int side = 0; side < 2; ++side) read_side(x, p, how, side, block, w, sides[side]);
+    float* rows[32];
     for (uint32_t i = 0; i < p.m; ++i) {
-      const uint32_t* from = &c.at(results[i]);
-      if (!halves) std::memcpy(sums + i * p.n, from, p.n * sizeof *sums);
-      for (uint32_t j = 0; halves && j < p.n; ++j) sums[i * p.n + j] = number_of(p, p.d, from[j] & 0xffff);
+      uint32_t* from = &c.at(results[i]);
+      rows[i] = in_place ? reinterpret_cast<float*>(from) : sums + i * p.n;
+      if (!halves && !in_place) std::memcpy(rows[i], from, p.n * sizeof *sums);
+      for (uint32_t j = 0; halves && j < p.n; ++j) rows[i][j] = number_of(p, p.d, from[j] & 0xffff);
     }
-    multiply_rows(p, how, sides[0], sides[1], sums);
-    for (uint32_t i = 0; i < p.m; ++i) {
+    multiply_rows(p, how, sides[0], sides[1], rows);
+    for (uint32_t i = 0; i < p.m && !in_place; ++i) {
       uint32_t* to = &d.at(results[i]);
-      if (!halves) std::memcpy(to, sums + i * p.n, p.n * sizeof *sums);
+      if (!halves) std::memcpy(to, rows[i], p.n * sizeof *sums);
       for (uint32_t j = 0; halves && j < p.n; ++j)
         to[j] = (to[j] & 0xffff0000) |
-                static_cast<uint32_t>(num::from_double(static_cast<double>(sums[i * p.n + j]), p.d));
+                static_cast<uint32_t>(num::from_double(static_cast<double>(rows[i][j]), p.d));
     }
   }
 }

@@ -182,7 +182,7 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   if (l.in().operands.size() < at + 3 || l.in().has("idxen") || l.in().has("addr64")) return false;
   const Operand &v = l.operand(at), &descriptor = l.operand(at + 1), &more = l.operand(at + 2);
   if (descriptor.kind != amdgcn::OperandKind::kScalar || descriptor.count != 4) return false;
-  BufferPlan plan{{}, l.constant(0, 4), bytes, l.code.width, static_cast<uint64_t>(l.in().number("offset"))};
+  BufferPlan plan{{}, l.constant(0, 4), bytes, l.code.width, static_cast<uint32_t>(l.in().number("offset"))};
   for (uint32_t k = 0; k < 4; ++k) plan.descriptor[k] = l.register_at(descriptor, k);
   plan.soffset =
       more.is_register() ? l.register_at(more, 0) : l.constant(static_cast<uint64_t>(more.integer), 4);

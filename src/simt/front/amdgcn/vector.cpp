@@ -133,6 +133,16 @@ bool lower_swap(AmdLowering& l) {
   return l.emit<run_swap>({.d = l.register_at(*l.slot(0), 0), .e = l.register_at(*l.slot(1), 0)});
 }
 
+bool lower_swap_halves(AmdLowering& l) {
+  const Operand &a = *l.slot(0), &b = *l.slot(1);
+  const uint32_t of_a = l.source(a, Slot{.kind = 'B', .bits = 16}, 0),
+                 of_b = l.source(b, Slot{.kind = 'B', .bits = 16}, 1);
+  return l.emit(steps().put_half,
+                {.d = l.register_at(a, 0), .a = of_b, .small = static_cast<uint32_t>(a.half)}) &&
+         l.emit(steps().put_half,
+                {.d = l.register_at(b, 0), .a = of_a, .small = static_cast<uint32_t>(b.half)});
+}
+
 bool lower_permute(AmdLowering& l) {
   const uint32_t at = l.source(1), value = l.source(2);
   return l.emit<run_permute>({.d = l.register_at(*l.slot(0), 0),
@@ -481,38 +491,46 @@ bool lower_to_scaled(AmdLowering& l) {
 namespace {
 
 struct Dot {
-  enum Kind : uint8_t { kI8, kU8, kF16, kBf16 } kind;
+  uint32_t bits;      // of an element
+  bool is_signed[2];  // integers: of which side
+  num::Type type;     // kI32: integers
 };
+uint32_t element(uint32_t word, uint32_t at, uint32_t bits, bool is_signed) {
+  const uint32_t moved = word << (32 - bits - at);
+  return is_signed ? static_cast<uint32_t>(static_cast<int32_t>(moved) >> (32 - bits)) : moved >> (32 - bits);
+}
 void run_dot(Exec& x, const Operands& in, const Dot& plan) {
   const uint32_t *a = x.reg<uint32_t>(in.a), *b = x.reg<uint32_t>(in.b), *c = x.reg<uint32_t>(in.c);
   uint32_t* d = x.reg<uint32_t>(in.d);
   for (uint32_t i : x.lanes()) {
-    if (plan.kind == Dot::kI8 || plan.kind == Dot::kU8) {
+    if (plan.type == num::Type::kI32) {
       uint32_t sum = c[i];
-      for (uint32_t k = 0; k < 32; k += 8)
-        sum += plan.kind == Dot::kU8
-                   ? (a[i] >> k & 255) * (b[i] >> k & 255)
-                   : static_cast<uint32_t>(static_cast<int8_t>(a[i] >> k) * static_cast<int8_t>(b[i] >> k));
+      for (uint32_t k = 0; k < 32; k += plan.bits)
+        sum +=
+            element(a[i], k, plan.bits, plan.is_signed[0]) * element(b[i], k, plan.bits, plan.is_signed[1]);
       d[i] = sum;
       continue;
     }
-    const num::Type type = plan.kind == Dot::kF16 ? num::Type::kF16 : num::Type::kBF16;
     float sum = std::bit_cast<float>(c[i]);
     for (uint32_t k = 0; k < 32; k += 16)
-      sum = static_cast<float>(std::fma(num::to_double(a[i] >> k & 0xffff, type),
-                                        num::to_double(b[i] >> k & 0xffff, type), static_cast<double>(sum)));
+      sum = static_cast<float>(std::fma(num::to_double(a[i] >> k & 0xffff, plan.type),
+                                        num::to_double(b[i] >> k & 0xffff, plan.type),
+                                        static_cast<double>(sum)));
     d[i] = std::bit_cast<uint32_t>(sum);
   }
 }
 
 }  // namespace
 
+// v_dot4_i32_i8, v_dot2c_f32_f16, v_dot8_i32_iu4 (neg_lo says which side has a sign), ...
 bool lower_dot(AmdLowering& l) {
-  const std::string_view name = l.name();
-  const Dot plan{name.ends_with("i8")     ? Dot::kI8
-                 : name.ends_with("u8")   ? Dot::kU8
-                 : name.ends_with("bf16") ? Dot::kBf16
-                                          : Dot::kF16};
+  const std::string_view name = l.name(), of = name.substr(name.rfind('_') + 1);
+  Dot plan{32u / static_cast<uint32_t>(name[5] - '0'), {of[0] == 'i', of[0] == 'i'}, num::Type::kI32};
+  if (of == "f16") plan.type = num::Type::kF16;
+  if (of == "bf16") plan.type = num::Type::kBF16;
+  if (of.starts_with("iu"))
+    for (size_t side = 0; side < 2; ++side) plan.is_signed[side] = l.in().number_at("neg_lo", side, 0) != 0;
+  if (l.in().has("clamp")) return false;
   const uint32_t d = l.register_at(*l.slot(0), 0), a = l.source(1), b = l.source(2),
                  c = l.slot(3) ? l.source(3) : d;
   return l.emit(handler<run_dot>, {.d = d, .a = a, .b = b, .c = c}, plan);

@@ -62,11 +62,15 @@ i32 first_bit(T a) {
 }
 i32 each_first_one_32(u32 a) { return first_one(a); }
 i32 each_first_one_64(u64 a) { return first_one(a); }
+i32 each_first_zero_32(u32 a) { return first_one(~a); }
+i32 each_first_zero_64(u64 a) { return first_one(~a); }
 i32 each_first_bit_32(u32 a) { return first_bit(a); }
 i32 each_first_bit_64(u64 a) { return first_bit(a); }
 i32 each_first_change(u32 a) { return first_bit(static_cast<i32>(a) < 0 ? ~a : a); }
 i32 each_first_change_64(u64 a) { return first_bit(static_cast<i64>(a) < 0 ? ~a : a); }
 u32 each_count_bits(u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }
+u32 each_count_zeros_32(u32 a) { return static_cast<u32>(std::popcount(~a)); }
+u32 each_count_zeros_64(u64 a) { return static_cast<u32>(std::popcount(~a)); }
 i32 each_extend_8(i32 a) { return static_cast<int8_t>(a); }
 i32 each_extend_16(i32 a) { return static_cast<i16>(a); }
 
@@ -128,6 +132,9 @@ u32 each_pack_halves(u16 a, u16 b) { return a | u32{b} << 16; }
 
 // --- integers --------------------------------------------------------------------------------------------------------
 i32 each_absolute(i32 a) { return static_cast<i32>(a < 0 ? 0u - static_cast<u32>(a) : static_cast<u32>(a)); }
+i32 each_absolute_difference(i32 a, i32 b) {
+  return each_absolute(static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)));
+}
 u32 saturated_add(u32 a, u32 b) { return a + b < a ? 0xffffffff : a + b; }
 u32 saturated_sub(u32 a, u32 b) { return a < b ? 0 : a - b; }
 template <class T>
@@ -161,8 +168,14 @@ i16 each_min3_i16(i16 a, i16 b, i16 c) { return std::min({a, b, c}); }
 u16 each_min3_u16(u16 a, u16 b, u16 c) { return std::min({a, b, c}); }
 i16 each_max3_i16(i16 a, i16 b, i16 c) { return std::max({a, b, c}); }
 u16 each_max3_u16(u16 a, u16 b, u16 c) { return std::max({a, b, c}); }
-i32 each_med3_i32(i32 a, i32 b, i32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
-u32 each_med3_u32(u32 a, u32 b, u32 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+template <class T>
+T median(T a, T b, T c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+i32 each_med3_i32(i32 a, i32 b, i32 c) { return median(a, b, c); }
+u32 each_med3_u32(u32 a, u32 b, u32 c) { return median(a, b, c); }
+i16 each_med3_i16(i16 a, i16 b, i16 c) { return median(a, b, c); }
+u16 each_med3_u16(u16 a, u16 b, u16 c) { return median(a, b, c); }
 
 template <class T, class F>
 u32 by_halves(u32 a, u32 b, F f) {
@@ -262,6 +275,8 @@ u32 of_half_pairs(u32 a, u32 b, u32 c, F f) {
 }
 u32 each_pk_minimum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_minimum3_f16); }
 u32 each_pk_maximum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_maximum3_f16); }
+u32 each_pk_minimum_f16(u32 a, u32 b) { return each_pk_minimum3_f16(a, b, b); }
+u32 each_pk_maximum_f16(u32 a, u32 b) { return each_pk_maximum3_f16(a, b, b); }
 float each_maxmin_f32(float a, float b, float c) { return smaller(larger(a, b), c); }
 float each_minmax_f32(float a, float b, float c) { return larger(smaller(a, b), c); }
 half each_maxmin_f16(half a, half b, half c) { return narrow(each_maxmin_f32(wide(a), wide(b), wide(c))); }
@@ -396,6 +411,7 @@ float each_i32_to_f32(i32 x) { return static_cast<float>(x); }
 float each_u32_to_f32(u32 x) { return static_cast<float>(x); }
 half each_cvt_f16_f32(float x) { return narrow(x); }
 float each_cvt_f32_f16(half x) { return wide(x); }
+float each_cvt_hi_f32_f16(u32 x) { return wide({static_cast<u16>(x >> 16)}); }
 double each_cvt_f64_f32(float x) { return x; }
 float each_cvt_f32_f64(double x) { return static_cast<float>(x); }
 float each_cvt_f32_i32(i32 x) { return static_cast<float>(x); }
@@ -437,6 +453,14 @@ u32 each_cvt_pk_bf16(float a, float b) { return halves<BF16, num::Rounding::kNea
 u32 each_cvt_pk_i16(i32 a, i32 b) {
   auto kept = [](i32 x) { return static_cast<u32>(std::clamp(x, -32768, 32767)) & 0xffff; };
   return kept(a) | kept(b) << 16;
+}
+u32 each_cvt_pk_i16_f32(float a, float b) {
+  return each_pack_halves(static_cast<u16>(to_integer<i16>(a)), static_cast<u16>(to_integer<i16>(b)));
+}
+u32 each_cvt_pk_u16_f32(float a, float b) { return each_pack_halves(to_integer<u16>(a), to_integer<u16>(b)); }
+u16 each_sat_pk_u8_i16(u32 a) {
+  const auto byte = [](u32 x) { return static_cast<u32>(std::clamp<i32>(static_cast<i16>(x), 0, 255)); };
+  return static_cast<u16>(byte(a) | byte(a >> 16) << 8);
 }
 u32 each_cvt_pk_u16(u32 a, u32 b) { return std::min(a, 0xffffu) | std::min(b, 0xffffu) << 16; }
 

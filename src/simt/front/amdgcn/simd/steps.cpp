@@ -204,31 +204,35 @@ void div_fmas(Lanes& l, const Operands& in) {
   }
 }
 
+// The instruction's offset and the lane's are added in 32 bits, which is what LLVM splits them for on all chips before gfx1250; the
+// scalar offset moves both ends of the buffer (CDNA 3 ISA, "Buffer addressing" and "Range checking").
 void buffer(Lanes& l, const Operands& in) {
   const auto& plan = *static_cast<const BufferPlan*>(in.data);
   for (uint32_t w = 0; w < l.count; w += plan.width) {
     if (!l.on(w)) continue;
     // Scalars are the same in all lanes of a wavefront.
     const auto word = [&](uint32_t place) { return uint64_t{l.reg<uint32_t>(place)[w]}; };
-    const uint64_t more = plan.offset + word(plan.soffset), size = word(plan.descriptor[2]),
-                   base = (word(plan.descriptor[0]) | (word(plan.descriptor[1]) & 0xffff) << 32) + more,
-                   room = size - more - plan.bytes;
+    const uint64_t more = word(plan.soffset), size = word(plan.descriptor[2]),
+                   base = (word(plan.descriptor[0]) | (word(plan.descriptor[1]) & 0xffff) << 32) + more;
     const bool any = more + plan.bytes <= size;  // of 33 bits at most: no sum wraps
+    const auto last = static_cast<uint32_t>(size - more - plan.bytes);
     uint64_t* d = l.reg<uint64_t>(in.d) + w;
     int8_t* e = l.reg<int8_t>(in.e) + w;
-    const uint32_t* a = in.a == kNoRegister ? nullptr : l.reg<uint32_t>(in.a) + w;
-    for (uint32_t from = 0; from < plan.width; from += 32) {
-      if (!a || !any) {
-        for (uint32_t i = from; i < from + 32; ++i) d[i] = base + (a ? a[i] : 0), e[i] = any ? -1 : 0;
-        continue;
-      }
-      const auto last = static_cast<uint32_t>(room);
+    const uint32_t offset = plan.offset;
+    const auto fill = [&](auto at_of) {
 #pragma GCC ivdep
-      for (uint32_t i = from; i < from + 32; ++i) {
-        d[i] = base + a[i];
-        e[i] = a[i] <= last ? -1 : 0;
+      for (uint32_t i = 0; i < plan.width; ++i) {
+        const uint32_t at = at_of(i);
+        d[i] = base + at;
+        e[i] = any && at <= last ? -1 : 0;
       }
+    };
+    if (in.a == kNoRegister) {
+      fill([=](uint32_t) { return offset; });
+      continue;
     }
+    const uint32_t* a = l.reg<uint32_t>(in.a) + w;
+    fill([=](uint32_t i) { return a[i] + offset; });
   }
 }
 

@@ -7,8 +7,7 @@ namespace triton_runner::simt::amd {
 
 // A buffer's descriptor of four scalars (base, stride, bytes), and what is added to a lane's offset.
 struct BufferPlan {
-  uint32_t descriptor[4], soffset, bytes, width;
-  uint64_t offset;
+  uint32_t descriptor[4], soffset, bytes, width, offset;
 };
 
 struct Steps {
