@@ -115,7 +115,7 @@ void UninitCheck::combined(Task& t, const Instr& in, const Access& a) {
   const bool exchanges = is_exchange(in);
   each_address(t, a, type, [&](int64_t i, uint64_t address) {
     uint8_t& found = found_[static_cast<size_t>(i)];
-    const bool given = std::ranges::any_of(operands, [&](const Lanes& l) { return l.bad(i); });
+    const bool given = std::ranges::any_of(operands, [&](const Lanes& l) { return l.marked(i); });
     if (given || (found && !exchanges))
       memory_.forget(address, type.size);
     else
@@ -124,7 +124,7 @@ void UninitCheck::combined(Task& t, const Instr& in, const Access& a) {
     return true;
   });
   if (!any_set(found_)) return;
-  p.fill(t, in, [&](int64_t e) { return found_[static_cast<size_t>(e)] != 0; });
+  p.mark_where(t, in, [&](int64_t e) { return found_[static_cast<size_t>(e)] != 0; });
   p.origin[in.result()] = p.new_origin(t, in, {}, kNeverWritten);
 }
 
@@ -334,7 +334,7 @@ void UninitCheck::stored(Task& t, const Access& a) {
   const bool undefined = follows_ && a.kind == AccessKind::kStore && !of(t).clean(value);
   const Lanes lanes = undefined ? of(t).lanes(t, value) : Lanes{};
   each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    if (undefined && lanes.bad(i))
+    if (undefined && lanes.marked(i))
       memory_.forget(address, type.size);
     else
       memory_.write(address, type.size);
