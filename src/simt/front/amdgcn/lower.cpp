@@ -366,6 +366,9 @@ bool AmdLowering::lower_kernel() {
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     const amdgcn::Parameter& p = kernel.parameters[i];
     if (!takes(p.offset, p.bytes)) return false;
+    if (p.bytes == 0)
+      return fail("the metadata of kernel '" + std::string(kernel.name) + "' gives argument " +
+                  std::to_string(i) + " no size");
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
                       ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
     if (p.is_pointer || p.bytes == 8) param.kind = exec::ParamKind::kPointer;

@@ -357,6 +357,7 @@ bool SassLowering::lower_kernel() {
   code.param_bytes = std::max(kernel.param_base, kLeastBankBytes);
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto& p = kernel.params[i];
+    if (p.bytes == 0) return fail("parameter " + std::to_string(i) + " has no bytes");
     exec::Param param{"param " + std::to_string(i), exec::ParamKind::kInteger,
                       ".b" + std::to_string(8 * p.bytes), static_cast<int>(std::min(p.bytes, 8u) * 8), false};
     if (p.bytes == 8) param.kind = exec::ParamKind::kPointer;  // it may be a number: both are taken
