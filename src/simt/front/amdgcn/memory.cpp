@@ -78,6 +78,8 @@ Form form_of(std::string_view name) {
   if (ends("x2") || ends("b64")) f.words = 2;
   if (ends("x3") || ends("b96")) f.words = 3;
   if (ends("x4") || ends("b128")) f.words = 4;
+  if (ends("x8") || ends("b256")) f.words = 8;
+  if (ends("x16") || ends("b512")) f.words = 16;
   if (ends("byte") || ends("u8") || ends("i8") || ends("b8")) f.word_bytes = 1;
   if (ends("short") || ends("u16") || ends("i16") || ends("b16")) f.word_bytes = 2;
   f.is_signed = ends("sbyte") || ends("sshort") || ends("_i8") || ends("_i16");
@@ -222,16 +224,11 @@ bool lower_scalar_load(AmdLowering& l) {
     return false;
   const std::string_view name = l.name();
   const bool buffer = name.starts_with("s_buffer_load");
-  if (operands[1].count != (buffer ? 4 : 2)) return false;
+  const Form f = form_of(name);
+  if (operands[0].count != f.words || operands[1].count != (buffer ? 4 : 2)) return false;
   ScalarLoad plan;
-  const std::string_view kind = name.substr(name.rfind('_') + 1);
-  if (kind == "i8" || kind == "u8")
-    plan.bytes = 1;
-  else if (kind == "i16" || kind == "u16")
-    plan.bytes = 2;
-  else
-    plan.bytes = 4 * operands[0].count;
-  plan.is_signed = kind == "i8" || kind == "i16";
+  plan.bytes = f.words * f.word_bytes;
+  plan.is_signed = f.is_signed;
   for (uint32_t k = 0; k < 2; ++k) plan.base[k] = l.register_at(operands[1], k);
   if (buffer) plan.limit = l.register_at(operands[1], 2);
   plan.number = static_cast<uint64_t>(l.in().number("offset"));
