@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <triton_runner/amdgcn/waits.h>
 #include <triton_runner/num/types.h>
@@ -13,6 +14,21 @@
 #include "launch.h"
 
 using namespace triton_runner;
+
+namespace {
+
+// Returns whether another run of the same kernel leaves other bytes: one that stores the address of its arguments,
+// which lie elsewhere while blocks of their size are held.
+bool differs_from_itself(exec::Kernel& kernel, const fuzz::Arrays& first, fuzz::Arrays& arrays,
+                         uint64_t choice) {
+  std::vector<std::vector<std::byte>> held;
+  for (size_t bytes = 8; bytes <= 4096; bytes += 8) held.emplace_back(bytes);
+  arrays.reset();
+  fuzz::run(kernel, arrays, choice);
+  return !first.first_difference(arrays).empty();
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text(reinterpret_cast<const char*>(data), size);
@@ -42,6 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::require(result.has_value() == repeated.has_value(), "portable functions end otherwise");
   if (result.has_value()) return 0;
   const std::string where = first.first_difference(arrays);
+  if (!where.empty() && differs_from_itself(**kernel, first, arrays, choice)) return 0;
   fuzz::require(where.empty(), "portable functions: another result in " + where);
   return 0;
 }

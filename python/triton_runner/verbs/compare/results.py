@@ -107,8 +107,7 @@ class Comparison:
     trouble: OSError | None
 
     def failing(self, text: str) -> list[tuple[Measured, str]]:
-        """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
-        with the reason. Rows without figures (`error`, `gap`) are skipped."""
+        """Returns rows with figures for which an expression is true or cannot be evaluated, with why."""
         condition = expression.parse(text, "--fail-if", measure.FIGURES)
         rows = []
         for row in self.rows:
