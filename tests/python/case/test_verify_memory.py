@@ -1,5 +1,6 @@
-"""verify takes at most three times what a launch writes and 1.2 times what it only reads, beside the memory
-that the program itself holds: measured as resident memory, in a process of its own, at its peak."""
+"""verify takes at most 3.4 times what a launch writes (a quarter of once is the race check's) and 1.2 times
+what it only reads, beside the memory that the program itself holds: measured as resident memory, in a process
+of its own, at its peak."""
 
 import json
 import os
@@ -106,7 +107,7 @@ def grown(tmp_path_factory) -> dict:
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     print(*rows, sep="\n")
-    return {name: (most, 3 * written + 1.2 * read + SLACK) for name, written, read, most in rows}
+    return {name: (most, 3.4 * written + 1.2 * read + SLACK) for name, written, read, most in rows}
 
 
 @pytest.mark.parametrize("kind", KINDS)
