@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "test_context.h"
@@ -123,7 +124,7 @@ TEST(a_batch_goes_to_several_places) {
 
 TEST(a_file_of_ptx_may_end_with_a_zero) {
   Fixture f;
-  std::string path = "/tmp/triton-runner-test-XXXXXX";
+  std::string path = std::filesystem::temp_directory_path() / "triton-runner-test-XXXXXX";
   close(mkstemp(path.data()));
   std::ofstream(path, std::ios::binary).write(kText, sizeof kText);
   Handle module = nullptr;

@@ -125,8 +125,8 @@ bool is_joined(const Capture& capture, const std::vector<Node*>& last) {
                      [&](const auto& node) { return std::ranges::find(seen, node.get()) != seen.end(); });
 }
 
-Error run_graph(const std::shared_ptr<Graph>& kept) {
-  const std::shared_ptr<Graph> graph = kept;
+// By value: a node may let go of the graph that runs.
+Error run_graph(std::shared_ptr<Graph> graph) {
   std::vector<Node*> order;
   if (!graph->ordered(&order)) return kInvalidValue;
   for (const auto& condition : graph->conditions)
