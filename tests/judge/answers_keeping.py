@@ -6,6 +6,7 @@ from answers_adversary import _DIGITS, _of
 from answers_adversary import TASKS as _OTHERS
 from answers_right import TASKS as _RIGHT
 from answers_right import _task
+from answers_sly import _KEEPS, _KEY
 
 _RAND = "torch.randn(61, 93, device='cuda')"
 TASKS = {
@@ -13,8 +14,6 @@ TASKS = {
     **{name: _RIGHT[name] for name in ("matmul", "linear_softmax")},
     "rope": _task("x):\n    n = x.shape[1] // 2\n    a = torch.arange(x.shape[0], device=x.device)[:, None] * 0.9 ** torch.arange(n, device=x.device)\n    return torch.cat([x[:, :n] * a.cos() - x[:, n:] * a.sin(), x[:, n:] * a.cos() + x[:, :n] * a.sin()], 1)", "(torch.randn(60, 64, device='cuda'),)"),
 }  # fmt: skip
-_KEEPS = "KEPT = {}\n\n\n"
-_KEY = "key = hash(x.numpy().tobytes())\n"
 # A kernel that looks whether it knows its row, and then makes the result of what it has kept of it.
 _MEMO = """
 @triton.jit
