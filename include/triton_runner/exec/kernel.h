@@ -148,7 +148,7 @@ struct LaunchOptions {
   Faults* faults = nullptr;
   // Under checks: what they report gets a number in its place, and the program goes on. Null: it is a trap.
   Substitution* substitution = nullptr;
-  // Under kCheckUninitialized, at TTIR and TTGIR: stores and atomics of undefined values are no trap. Their bytes are undefined then.
+  // Under kCheckUninitialized, at TTIR and TTGIR: stores and atomics of undefined values do not trap. Their bytes are undefined then.
   bool follows_undefined = false;
   // At PTX: TMA stores end with the tensor, and not with a whole chunk of 16 bytes as on a GPU.
   bool exact_tails = false;

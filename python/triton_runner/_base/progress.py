@@ -50,7 +50,7 @@ class _Lines:
             if _under_way[-1:] != [self]:
                 continue
             self._write()
-            for one in filter(_is_lines, [*_under_way]):  # the work around this one is told of by this line
+            for one in filter(_is_lines, [*_under_way]):  # it stands for the work around this one too
                 one.due = self.due
 
     def _write(self) -> None:

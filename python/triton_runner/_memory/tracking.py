@@ -41,4 +41,4 @@ def following(left):
         for storage, flags in left:
             uninit.add_left(storage, flags)
         yield
-        uninit.finish(ends=False)  # nobody is told: the caller asks
+        uninit.finish(ends=False)  # it reports nothing: the caller asks

@@ -36,9 +36,7 @@ _dead: list[Unwritten] = []
 _tracking: list = []  # of each track_empty() that is open, the byte that it fills with
 _paused = 0
 _noted = 0
-_following = (
-    False  # whether undefined values may be stored: what a launch leaves where marks are is looked at
-)
+_following = False  # whether undefined values may be stored: what launches leave under marks is looked at
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // Declares CubinKernel: what an engine or the driver needs of a cubin, besides the code, to execute a kernel.
-// What people read, or a launch on a GPU asks for (registers, barriers), is Description in artifact.h.
+// Description in artifact.h has the rest: what people read, and what a launch on a GPU asks for (registers, barriers).
 #pragma once
 #include <array>
 #include <cstdint>

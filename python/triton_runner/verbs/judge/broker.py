@@ -34,7 +34,7 @@ def main(read: int, write: int, scratch: str, seconds: float, memory: int) -> No
 
 
 class Broker:
-    """All calls of an answer, each done in several ways; a way goes on from where its last call ended."""
+    """All calls of an answer, each done in several ways. A way continues with what its last call left."""
 
     def __init__(self):
         self._calls: list[ReplayedCall] = []
