@@ -113,7 +113,7 @@ def test_what_has_no_room(names, says):
 
 
 def test_a_user_of_a_member_means_its_class():
-    """SharedState has hand_over() and complete_copies() too, whose callers are no users of Shadows."""
+    """SharedState has hand_over() and complete_copies() too, whose callers do not use Shadows."""
     users = cpp.users_of(ROOT / "src/tile/check/shadow.cpp")
     assert "src/tile/check/uninit_shared.cpp" in users
     assert not [one for one in users if one.startswith("src/tile/machine/")]
