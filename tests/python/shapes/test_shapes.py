@@ -465,6 +465,21 @@ def test_tails_that_nobody_writes_need_no_reference(judged):
     assert kinds(result) == ["unwritten"] and result.faults[0].sizes == {"M": 1}
 
 
+def test_without_a_reference_nothing_is_called_right(judged):
+    text = "def short(x):\n    out = torch.empty_like(x)\n    kernel[(triton.cdiv(x.numel(), 64),)](x, out, "
+    text += "x.numel() - 1, BLOCK=64)\n    return out\nif __name__ == '__main__':\n"
+    text += "    assert torch.equal(short(torch.ones(128)), reference(torch.ones(128)))\n"
+    found = judged(text, "short", "", most=3, vary=("sizes",))
+    assert (found.verdict, {call.state for call in found.calls}) == ("no fault found", {"no fault found"})
+    ended, left, nothing = found.why
+    assert ended == "program.py ended with status 1: a check of its own may have failed"
+    assert "1 of 128 elements are never written, the first is element [127]" in left
+    assert "nothing here compares the results" in nothing
+    compared = judged(text, "short", most=3, vary=("sizes",))
+    assert compared.verdict == "wrong" and {call.state for call in compared.calls} == {"wrong"}
+    assert compared.why == [ended]
+
+
 def test_what_is_refused_or_outside_is_no_fault(judged):
     text = "def even(x):\n    if x.numel() % 2: raise ValueError('odd')\n    return contiguous(x)\n"
     text += "def some(x):\n    assert x.numel() != 0\n    return x * 2\n"

@@ -154,7 +154,7 @@ def bisect_command(
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
             timeout=timeout, levels=levels.split(",") if levels else None, chip=chip,
         )  # fmt: skip
-        with telling("releases", bar=True) as report:
+        with telling("bisect", bar=True) as report:
             result = api.found(subject, wanted, lambda text, done=(): report(text, *done))
             result = cases.named(result, folder, case.path) if case else result
             if save and result.faults:

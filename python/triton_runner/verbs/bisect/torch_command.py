@@ -53,7 +53,7 @@ def _release(version: str, program: BisectedProgram, say) -> Release:
 
 def run(program: BisectedProgram, wanted: str | None, file: str | None, ci: dict) -> int:
     """Prints the verdict and writes the files; the exit status."""
-    with telling("releases", bar=True) as report:
+    with telling("bisect", bar=True) as report:
         result = found(program, wanted, lambda text, done=None: report(text, *(done or ())))
     written = json.dumps(as_json(result), indent=2)
     if file == "-":

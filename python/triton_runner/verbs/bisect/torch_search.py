@@ -17,6 +17,7 @@ from triton_runner.verbs.bisect.inductor.compiled import (
     DECOMPOSED,
     EAGER,
     INDUCTOR,
+    NAMES,
     OFF,
     Compiled,
     Line,
@@ -72,9 +73,11 @@ class _TorchSearch:
         self._compiled = Compiled()
 
     def _run(self, stage: str, level: str = _TOP, variables: dict | None = None, **plan) -> Trial:
-        trial = self._release.at(level, variables=variables, torch={"backend": stage, **plan})
         about = ", ".join(f"{name}={value}" for name, value in plan.items() if value is not None)
-        self._say(f"{stage}{f' at {level}' * (level != _TOP)}{f' ({about})' * bool(about)}: {trial.verdict}")
+        run = f"{NAMES.get(stage, stage)}{f' at {level}' * (level != _TOP)}{f' ({about})' * bool(about)}"
+        self._say(f"torch {self._version}: running {run}")
+        trial = self._release.at(level, variables=variables, torch={"backend": stage, **plan})
+        self._say(f"torch {self._version}: {run}: {trial.verdict}")
         return trial
 
     def _of(self, verdict: str, headline: str, trial: Trial | None = None, **fields) -> Judged:
@@ -95,7 +98,7 @@ class _TorchSearch:
             return self._of("unknown", f"it does not run without torch.compile: {off.first_why}", off)
         if off.verdict == "wrong":
             return self._of(
-                "program", "wrong without torch.compile too: the program, or what it expects", off
+                "program", f"the program is wrong without torch.compile too: {off.first_why}", off
             )
         if not off.compiled.asked:
             return self._of("not compiled", "it never calls torch.compile")

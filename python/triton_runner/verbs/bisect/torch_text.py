@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from triton_runner.verbs.bisect.inductor.compiled import INDUCTOR, OFF
+from triton_runner.verbs.bisect.inductor.compiled import NAMES
 from triton_runner.verbs.bisect.torch_results import Judged, TorchFound
 
-_NAMES = {OFF: "without torch.compile", INDUCTOR: "inductor"}
 _LEVELS = {"source": "Triton's front end"}
 
 
@@ -22,7 +21,7 @@ def page(found: TorchFound, name: str) -> str:
 
 
 def _release(one: Judged, target: str) -> list[str]:
-    ran = f"Triton {one.triton}, {target}: {one.runs} runs" if one.triton else "not run"
+    ran = f"Triton {one.triton}, {target}: {one.runs} run{'s' * (one.runs != 1)}" if one.triton else "not run"
     lines = [f"torch {one.torch}, {ran}"]
     if one.line:
         lines.append(f"  {one.line}")
@@ -35,7 +34,7 @@ def _release(one: Judged, target: str) -> list[str]:
         lines.append(f"  {_without(one.cause)}")
     lines += [f"  {_without(cause)}" for cause in one.others]
     if one.stages:
-        verdicts = (f"{_NAMES.get(stage, stage)} {verdict}" for stage, verdict in one.stages.items())
+        verdicts = (f"{NAMES.get(stage, stage)} {verdict}" for stage, verdict in one.stages.items())
         lines.append("  " + ", ".join(verdicts))
     if one.levels:
         verdicts = (f"{_LEVELS.get(level, level)} {verdict}" for level, verdict in one.levels.items())

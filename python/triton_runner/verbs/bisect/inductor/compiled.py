@@ -7,6 +7,7 @@ import dataclasses
 
 # The stages of torch.compile in order; "off" runs the program without it.
 OFF, EAGER, AOT, DECOMPOSED, INDUCTOR = "off", "eager", "aot_eager", "aot_eager_decomp_partition", "inductor"
+NAMES = {OFF: "without torch.compile"}  # as people call a stage, where its name says less
 STAGES = (OFF, EAGER, AOT, DECOMPOSED, INDUCTOR)
 
 

@@ -20,7 +20,7 @@ from triton_runner.verbs.verify.shapes.compared import Different
 from triton_runner.verbs.verify.shapes.domain import Domain
 from triton_runner.verbs.verify.shapes.launching import UNJUDGED, Launching, Watch, tuned
 from triton_runner.verbs.verify.shapes.ran import Ran, paired, perform, same
-from triton_runner.verbs.verify.shapes.results import Called, Fault
+from triton_runner.verbs.verify.shapes.results import JUDGED, NO_FAULT, Called, Fault
 
 REFUSALS = (ValueError, AssertionError, TypeError, RuntimeError)
 _PERTURBED = (1, 2, 3)
@@ -36,7 +36,6 @@ class Outcome:
     faults: list = dataclasses.field(default_factory=list)
     watch: Watch | None = None
     ran: Ran | None = None
-    unwritten: bool = False
     seconds: float = 0.0
 
     def called(self, number: int, case: Case) -> Called:
@@ -49,14 +48,14 @@ class Outcome:
 
 
 class Calling:
-    """Calls of one function. reference: None, its results are compared with nothing; may_leave: whether the
-    usual calls leave a part of their results unwritten, as others then may."""
+    """Calls of one function. reference: None, its results are compared with nothing; leaves: which part of
+    their results the usual calls leave unwritten, as others then may."""
 
     def __init__(self, function, reference, domains: list[Domain], seed: int, launching: Launching):
         self.function, self.reference = function, reference
         self.domains, self.seed, self.launching = domains, seed, launching
         self.tried = Tried()
-        self.may_leave = False
+        self.leaves = ""
         self.is_usual = True
         name = getattr(function, "__name__", "")
         self._may_write = name.endswith("_") and not name.endswith("__")  # add_(), as torch names it
@@ -70,7 +69,7 @@ class Calling:
         started = time.perf_counter()
         outcome = self._huge(case) if case.huge else self._outcome(case)
         outcome.seconds = time.perf_counter() - started
-        if outcome.state not in ("right", "wrong"):
+        if outcome.state not in JUDGED:
             self.tried.unjudged.add(str(case))
         return outcome
 
@@ -92,7 +91,8 @@ class Calling:
         if case.repeated:
             faults += self._repeated(case, outcome)
         outcome.faults = faults
-        outcome.state = "wrong" if faults else "not judged" if outcome.watch.unjudged else "right"
+        fine = "right" if want is not None else NO_FAULT
+        outcome.state = "wrong" if faults else "not judged" if outcome.watch.unjudged else fine
         outcome.why = outcome.watch.unjudged
         return outcome
 
@@ -108,10 +108,10 @@ class Calling:
             except Exception as error:
                 return self._ended(error, watch, case)
             left = _unwritten(ran.returned)
-        outcome = Outcome("right", watch=watch, ran=ran, unwritten=bool(left))
+        outcome = Outcome(NO_FAULT, watch=watch, ran=ran)
         if self.is_usual:
-            self.may_leave = self.may_leave or bool(left)
-        elif left and not self.may_leave:
+            self.leaves = self.leaves or left
+        elif left and not self.leaves:
             outcome.faults.append(Fault("unwritten", left))
         return outcome
 
@@ -260,7 +260,7 @@ class Calling:
                     )
             except Exception as error:
                 return self._ended(error, watch, case)
-        return Outcome("wrong" if watch.faults else "right", "", watch.faults, watch)
+        return Outcome("wrong" if watch.faults else NO_FAULT, "", watch.faults, watch)
 
 
 def _named(ran: Ran, pairs: list) -> dict:

@@ -9,6 +9,7 @@ import click
 
 from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner._base.progress import telling
+from triton_runner._kernel.cases.results import NO_FAULT
 from triton_runner._programs import watched
 from triton_runner._programs.ci import ci_output
 from triton_runner._programs.options import check_settings, prints_aside, with_options
@@ -98,7 +99,8 @@ def verify(what: str, arguments, as_json: bool, target: str | None, given: dict,
     return watched.watched(judge, unfinished)
 
 
-_STATES = {"right": "passed", "wrong": "failed", "refused": "skipped", "outside": "skipped"}
+_STATES = dict.fromkeys(("right", NO_FAULT), "passed") | dict.fromkeys(("refused", "outside"), "skipped")
+_STATES["wrong"] = "failed"
 
 
 def suite_of(result, version: str) -> Suite:

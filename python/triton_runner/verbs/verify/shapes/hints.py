@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from triton_runner.verbs.verify.shapes.calling import Calling, Outcome, tensor_subclasses
 from triton_runner.verbs.verify.shapes.cases import Case
-from triton_runner.verbs.verify.shapes.results import Hint
+from triton_runner.verbs.verify.shapes.results import JUDGED, Hint
 
 
 def of_usual(calling: Calling, case: Case, outcome: Outcome) -> list[Hint]:
@@ -49,7 +49,7 @@ def _is_idle(calling: Calling, case: Case, results: dict) -> bool:
 
 def without_launch(calls) -> list[Hint]:
     """A function that launches kernels for some sizes alone: it may hand the others to torch."""
-    there = [call for call in calls if call.state in ("right", "wrong") and 0 not in call.sizes.values()]
+    there = [call for call in calls if call.state in JUDGED and 0 not in call.sizes.values()]
     idle = [call for call in there if not call.launches and not call.huge]
     if not idle or len(idle) == len(there):
         return []

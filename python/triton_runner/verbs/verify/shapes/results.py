@@ -8,8 +8,9 @@ from triton_runner._base.typed import as_json
 from triton_runner._kernel.cases.results import NO_FAULT
 
 SCHEMA = "triton-runner.shapes/1"
-# of a call: right, or what ended it otherwise
-STATES = ("right", "wrong", "refused", "outside", "error", "not judged")
+# of a call: right (its result was compared), without a fault (it was not), or what ended it otherwise
+JUDGED = ("right", NO_FAULT, "wrong")
+STATES = (*JUDGED, "refused", "outside", "error", "not judged")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,8 +91,8 @@ def verify_shapes(what: str, arguments=(), options: Options | None = None, say=_
     return Shapes(
         SCHEMA, verdict, what, options.reference or None, source, [_form_as_json(one) for one in forms],
         options.seed, found, more, judging.calls, {"name": run.program, "status": run.status},
-        round(time.perf_counter() - started, 3), fingerprint.taken(), _compared(options), _why(verdict),
-        options.strict,
+        round(time.perf_counter() - started, 3), fingerprint.taken(), _compared(options),
+        _why(verdict, run, calling), options.strict,
     )  # fmt: skip
 
 
@@ -111,9 +111,16 @@ def _compared(options: Options) -> str:
     return "reference" if options.reference else "none"
 
 
-def _why(verdict: str) -> list[str]:
-    """The line on a verdict that needs one."""
-    return ["nothing here compares the results: --reference FILE:FUNCTION"] * (verdict == NO_FAULT)
+def _why(verdict: str, run: _Program, calling: Calling) -> list[str]:
+    """The lines on what a verdict does not rest on."""
+    lines = []
+    if run.status:
+        lines.append(f"{run.program} ended with status {run.status}: a check of its own may have failed")
+    if calling.reference is None and calling.leaves:
+        lines.append(f"the usual call leaves a part of its result as it was: {calling.leaves}")
+    if verdict == NO_FAULT:
+        lines.append("nothing here compares the results: --reference FILE:FUNCTION")
+    return lines
 
 
 class _Program:
@@ -288,10 +295,8 @@ class _Judging:
     def verdict(self, found: list[Found], strict_hints: list[Hint]) -> str:
         if found or strict_hints:
             return "wrong"
-        judged = [call for call in self.calls if call.state == "right"]
-        if not any(call.launches for call in judged):
-            return "unknown"
-        return "right" if self._options.reference else NO_FAULT
+        states = {call.state for call in self.calls if call.launches}
+        return next((state for state in ("right", NO_FAULT) if state in states), "unknown")
 
 
 __all__ = ["DiagnosticError", "Options", "split", "verify_shapes"]
