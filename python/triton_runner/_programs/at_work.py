@@ -1,6 +1,7 @@
 """Says what Triton does for a program at this moment, by the calls of the main thread:
 
     autotuning 'kernel' (configuration 3 of 16): running 'kernel'
+    importing torch
 
 A thread asks (progress.lines), while the main one compiles or waits for a launch; neither is slowed down."""
 
@@ -16,6 +17,7 @@ _FILES = {
     os.path.join("triton", "runtime", "jit.py"): "run",
     os.path.join("triton", "runtime", "autotuner.py"): "_bench",
 }
+_IMPORTED = ("torch", "triton", "triton_runner")  # packages whose import takes seconds on a busy machine
 _LAUNCHES = os.path.join("triton_runner", "_launch", "")
 
 
@@ -23,7 +25,7 @@ def at_work() -> str | None:
     """None: the program does something else."""
     frame = sys._current_frames().get(threading.main_thread().ident)
     doing = tuning = ""
-    is_launch = False
+    imported, is_launch = "", False
     while frame is not None:
         code = frame.f_code
         name = next((name for path, name in _FILES.items() if code.co_filename.endswith(path)), None)
@@ -31,9 +33,13 @@ def at_work() -> str | None:
             tuning = _configuration(frame.f_locals)
         elif code.co_name == name and not doing:
             doing = _said(name, frame.f_locals)
-        is_launch |= _LAUNCHES in code.co_filename
+        if code.co_name == "<module>":  # a file's own lines, while it is imported
+            package = frame.f_globals.get("__name__", "").partition(".")[0]
+            imported = imported or (package if package in _IMPORTED else "")
+        else:
+            is_launch |= _LAUNCHES in code.co_filename
         frame = frame.f_back
-    doing = doing or ("running a kernel" if is_launch else "")
+    doing = doing or ("running a kernel" if is_launch else f"importing {imported}" if imported else "")
     return ": ".join(filter(None, (tuning, doing))) or None
 
 
