@@ -113,7 +113,7 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
     names = {name.split("::")[0] for name in defined(path)}
     same = [one for one in near if one.stem == path.stem]
-    declare = [one for one in near if names & {*declared(one)}]  # artifact/cubin.h is not of cubin.cpp
+    declare = [one for one in near if names & {*declared(one)}]  # a namesake may declare none of them
     same = [one for one in same if one.parent == path.parent] or [
         one for one in same if one in declare or (one.parent.name == "internal" and not declare)
     ]
