@@ -1,4 +1,5 @@
-// Computes comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
+// Computes comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1). AMD's compare instructions use these rows, and
+// src/simt/native writes code that leaves the same bits. A predicate is 0 or -1; in src/num/simd/compare.cpp a mask is 0 or 1.
 #include <cstring>
 
 #include "simd/floats.h"
