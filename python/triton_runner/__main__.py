@@ -1,4 +1,6 @@
-"""`python -m triton_runner` is the command line (_cli)."""
+"""`python -m triton_runner` is the command line (_cli).
+
+It is tested by tests/python/cli/test_cli.py."""
 
 from triton_runner._cli import main
 

@@ -1,6 +1,6 @@
 // Reads a kernel's parameters in constant bank 0, its own constants, its block: what an engine needs beside
 // the code.
-#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/base/try.h>
 
 #include <algorithm>

@@ -30,13 +30,13 @@ Error refusal(Needs needs) {
   return needs == kWorking ? context->fault : kSuccess;
 }
 
-template <class Body>
-Error enter(Needs needs, bool is_per_thread, Body&& body) {
+// Calls body(arguments) as described above.
+Error enter(Needs needs, bool is_per_thread, Error (*body)(void*), void* arguments) {
   std::lock_guard lock(state().mutex);
   per_thread_default() = is_per_thread;
   if (const Error error = refusal(needs)) return error;
   try {
-    return body();
+    return body(arguments);
   } catch (const std::bad_alloc&) {
     return kOutOfMemory;
   } catch (const std::exception& e) {
@@ -50,7 +50,8 @@ struct Entry;
 template <class... Args, Error (*handler)(Args...), Needs needs, bool is_per_thread>
 struct Entry<handler, needs, is_per_thread> {
   static int call(Args... args) {
-    return enter(needs, is_per_thread, [&] { return handler(args...); });
+    auto body = [&] { return handler(args...); };
+    return enter(needs, is_per_thread, [](void* to) { return (*static_cast<decltype(body)*>(to))(); }, &body);
   }
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <triton_runner/artifact/artifact.h>
-#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/artifact/fatbin.h>
 #include <triton_runner/base/try.h>
 #include <triton_runner/simt/simt.h>

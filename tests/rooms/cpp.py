@@ -113,7 +113,7 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
     names = {name.split("::")[0] for name in defined(path)}
     same = [one for one in near if one.stem == path.stem]
-    declare = [one for one in near if names & {*declared(one)}]  # artifact/cubin.h is not of cubin.cpp
+    declare = [one for one in near if names & {*declared(one)}]  # a namesake may declare none of them
     same = [one for one in same if one.parent == path.parent] or [
         one for one in same if one in declare or (one.parent.name == "internal" and not declare)
     ]
@@ -237,9 +237,9 @@ def tests_of_users(path: pathlib.Path, users: list[str], tests: list[str]) -> li
     for user in users:
         of_user = tests_of(ROOT / user) if library_of(ROOT / user) and "_test." not in user else []
         near = room_of(ROOT / user) == room_of(path) if of_user else False
-        if near and user.endswith(".cpp") and not {*of_user} & {*tests, *found}:
+        if near and user.endswith(".cpp") and of_user[0] not in {*tests, *found}:
             found.append(of_user[0])
-    return found if 1 < len(found) <= MOST_OF_USERS else []
+    return found[:MOST_OF_USERS]
 
 
 def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]:
@@ -251,6 +251,18 @@ def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]
         if (ROOT / user).suffix in (".cpp", ".h") and (found := tests_of(ROOT / user)):
             return user, found
     return "", []
+
+
+def operations_of(path: pathlib.Path) -> list[str]:
+    """The operations over lanes of which a file has rows, each with the files of other libraries that ask for
+    it: they find it by its name."""
+    if path.parent != ROOT / "src" / "lanes" / "simd":
+        return []
+    known = re.findall(r"^OPERATION\((\w+)\)", text_of(ROOT / "src/lanes/internal/functions.def"), re.M)
+    rows = [name for name in known if re.search(rf"^[^/\n]*\(({name}),", text_of(path), re.M)]
+    places = "src/ptx/*.cpp", "src/amdgcn", "src/sass", "src/simt", "src/tile"
+    asking = {name: grep(rf"\b{name}\b", *places)[:3] for name in rows}
+    return [f"{name} ({', '.join(asking[name]) or 'by its name in PTX'})" for name in rows]
 
 
 def rows_of(path: pathlib.Path) -> list[tuple[str, str]]:
@@ -368,7 +380,7 @@ def of_source(path: pathlib.Path) -> Facts:
     if holds:
         facts.append(("room", f"src/{room}: {holds}"))
     users = users_of(path)
-    ops = [op for op, _ in rows_of(path)]
+    ops = [op for op, _ in rows_of(path)] or operations_of(path)
     handlers = [f"the row{'s' * (len(ops) > 1)} of {shown(ops, most=8)}"] if ops else []
     tests = tests_of(path)
     user, others = ("", []) if tests else tests_through(path, users)
@@ -413,7 +425,12 @@ def described_room(path: pathlib.Path, room: str) -> tuple[str, str]:
 def may_include(path: pathlib.Path) -> str:
     library, room = library_of(path), room_of(path)
     inner = room.partition("/")[2].removesuffix("/simd")
-    others = ", ".join(f"src/{one}" for one in below(library)) or "no other library"
+    ends = [one for one in below(library) if one in folders.OF_FRONT_ENDS] if library == "simt" else []
+    ends = [] if inner.startswith("front/") else ends
+    others = ", ".join(f"src/{one}" for one in below(library) if one not in ends) or "no other library"
+    others += f" ({', '.join(ends)} are for the front ends alone)" if ends else ""
+    if str(path.parent.relative_to(ROOT)) in folders.ONCE_AN_ISA:
+        others += "; it calls functions of the namespace SIMD_ISA, always_inline ones, and those of a .cpp"
     own = f"src/{library}"
     if path.is_relative_to(ROOT / "include"):
         own = f"include/triton_runner/{library}"

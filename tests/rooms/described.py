@@ -18,10 +18,18 @@ def pages() -> list[pathlib.Path]:
 
 
 def described(path: pathlib.Path) -> str:
-    """The page that a file names itself, or its folder: "It is described in doc/guide/shapes.md"."""
-    openings = [opening(one, whole=True) for one in (path, path.parent / "__init__.py") if one.is_file()]
-    found = (re.search(r"\bdescribed in (doc/[\w/.-]+\.md)", words) for words in openings)
-    return next((one[1] for one in found if one), "")
+    """The page that a file names itself, or that its folder says it is described in; with a section of the
+    page its heading: "ptxas reads numbers so (doc/internals/ptx.md#numbers)"."""
+    page = rf"(doc/(?:{'|'.join(FOLDERS)})/[\w.-]+\.md)(?:#([\w-]+))?"
+    own = opening(path, whole=True)
+    found = re.search(rf"(?:\bdescribed in |\([^()]*){page}", own)
+    if not found and (path.parent / "__init__.py").is_file():
+        found = re.search(rf"\bdescribed in {page}", opening(path.parent / "__init__.py", whole=True))
+    if not found or not found[2]:
+        return found[1] if found else ""
+    titles = re.findall(r"^#+ (.*)$", text_of(ROOT / found[1]), re.M)
+    anchor = lambda title: re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")  # noqa: E731
+    return next((f"{found[1]} ({title})" for title in titles if anchor(title) == found[2]), found[1])
 
 
 def page_of(files: list[pathlib.Path], names: list[str], otherwise: str) -> str:

@@ -140,6 +140,8 @@ def users_of(name: str, path: pathlib.Path) -> list[str]:
     ]  # fmt: skip
     if path.stem not in ("__init__", *PARTS):
         started = grep(rf'["/]{path.name}"', str(path.parent.relative_to(ROOT)))  # as a program, by its room
+        if path.stem == "__main__":
+            started = grep(r'"-m", "triton_runner"', "python/triton_runner/**/*.py")
         users += [one.removeprefix("python/triton_runner/")[:-3].replace("/", ".") for one in started]
     if path.stem in ("command", "__init__") and re.fullmatch(r"verbs\.\w+(\.command)?", name):
         users.append("_cli (imports the command of each verb)")
@@ -189,7 +191,9 @@ def may_import(name: str, path: pathlib.Path) -> str:
     if room == "verbs" and "." in name:
         verb = name.split(".")[1]
         others = [f"verbs.{to} ({why})" for (one, to), why in layers.BETWEEN.items() if one == verb]
-        return f"{within(verb, path)}of other verbs {'; '.join(others) or 'none'}; {', '.join(under)}, _core"
+        late = "; in functions what it runs" if layers.is_late(name) else ""
+        others = f"of other verbs {'; '.join(others) or 'none'}"
+        return f"{within(verb, path)}{others}; {', '.join(under)}, _core{late}"
     inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
     return f"its own room{inner or f' ({room})'}, and {', '.join([*under, '_core'])}"
 
@@ -201,7 +205,7 @@ def of_module(path: pathlib.Path) -> Facts:
     row = table("architecture.md").get(room)
     folder = path.parent / "__init__.py"
     facts = [("layer", layers.LAYERS[layers.RANKS[room]][0])]
-    if path.parent == layers.PACKAGE:
+    if path.parent == layers.PACKAGE and not name.startswith("_"):
         facts.append(("room", f"triton_runner.{room}: programs import it, and its names are promised"))
     elif row:
         facts.append(("room", f"{room}: {plain(row[0][-1])}"))

@@ -84,6 +84,13 @@ def verbs_of(path: pathlib.Path) -> list[str]:
     """The verbs that a test starts."""
     names = {name.split(".")[1] for name in known() if name.startswith("verbs.")}
     said = re.findall(r'\b(?:invoke|run|start|warm)\(\s*(?:\[\s*)?"([a-z]+)"', text_of(path))
+    for node in ast.walk(ast.parse(text_of(path))):  # a row of a table: ("dump", "kernel.ttir", ...)
+        if (
+            isinstance(node, ast.Tuple | ast.List)
+            and len(node.elts) > 1
+            and isinstance(node.elts[0], ast.Constant)
+        ):
+            said.append(node.elts[0].value)
     said += re.findall(r"\btriton-runner ([a-z]+)", text_of(path))
     return [name for name in dict.fromkeys(said) if name in names]
 
@@ -111,7 +118,12 @@ def page_of(path: pathlib.Path, imported: list[str]) -> str:
         room = own[0].split(".")[0]
         verb = own[0].split(".")[1] if room == "verbs" and "." in own[0] else ""
         pages.append(page_of_module(known()[own[0]], verb, table("architecture.md").get(room)))
-    return ", ".join(dict.fromkeys([*named[:1], *pages, "tests/README.md"]))
+    folder = path.parent.relative_to(ROOT / "tests") if path.is_relative_to(ROOT / "tests") else ""
+    row = re.search(
+        rf"^\| `{folder}/` .*\]\(\.\./(doc/[\w/.-]+)", text_of(ROOT / "tests" / "README.md"), re.M
+    )
+    own = [row[1]] if row else []  # of the subject of all tests of the folder
+    return ", ".join(dict.fromkeys([*named[:1], *own, *pages, "tests/README.md"]))
 
 
 def alone(path: pathlib.Path, users: list[str], is_test: bool, is_shared: bool) -> str:

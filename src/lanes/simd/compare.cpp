@@ -1,4 +1,5 @@
-// Computes comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
+// Computes comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1). AMD's compare instructions use these rows, and
+// src/simt/native writes code that leaves the same bits. A predicate is 0 or -1; in src/num/simd/compare.cpp a mask is 0 or 1.
 #include <cstring>
 
 #include "simd/floats.h"
@@ -10,6 +11,7 @@ namespace {
 template <class T>
 struct Value {
   using type = T;
+  static constexpr bool kIsFloat = T(0.5) != T(0), kIsHalf = false;
   LANES_INLINE static T of(T x) { return x; }
   LANES_INLINE static T flush(T x) {
     if constexpr (__is_same(T, float)) return flushed(x);
@@ -19,6 +21,7 @@ struct Value {
 template <class T>
 struct HalfValue {
   using type = uint16_t;
+  static constexpr bool kIsFloat = true, kIsHalf = true;
   LANES_INLINE static float of(uint16_t x) { return T::wide(x); }
   LANES_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
 };
@@ -31,6 +34,13 @@ struct compare {
   }
 };
 
+// Halves are seldom compared.
+template <class V, uint32_t kCmp>
+void plain(Lanes& x, const Operands& o) {
+  using T = typename V::type;
+  map_each<V::kIsHalf, compare<V, kCmp>, 1, int8_t, T, T>(x, o);
+}
+
 template <class V, uint32_t kCmp>
 void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
 #pragma GCC ivdep
@@ -38,16 +48,19 @@ void compare_loop(int8_t* out, const typename V::type* a, const typename V::type
 }
 template <class V>
 void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
-  switch (cmp) {
 #define CASE(c) \
   case c:       \
     return compare_loop<V, c>(out, a, b, n);
-    // clang-format off
-    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu)
-    CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
-    // clang-format on
-#undef CASE
+  // clang-format off
+  switch (cmp) {
+    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe)
   }
+  if constexpr (V::kIsFloat) switch (cmp) {
+    CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum)
+    CASE(kCmpNan)
+  }
+  // clang-format on
+#undef CASE
 }
 LANES_INLINE int8_t combined(uint32_t how, int8_t t, int8_t c) {
   return how == kBoolNone ? t : how == kBoolAnd ? t & c : how == kBoolOr ? t | c : t ^ c;
@@ -118,14 +131,14 @@ void set(Lanes& x, const Operands& o) {
   D value = D(o.imm);
   const Lanes* lanes = &x;
   const Operands* operands = &o;
-  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) {
-    for (uint32_t at = 0; at < n; at += kBlock) {
-      size_t m = n - at < kBlock ? n - at : kBlock;
+  store<D, kPack, true>(x, o.d, [=](D* d, uint32_t first, uint32_t n) {
+    for (uint32_t at = 0; at < n; at += kBlock * kPack) {
+      size_t m = n - at < kBlock * kPack ? n - at : kBlock * kPack;
       int8_t t[kBlock * kPack];
-      outcomes<V, kPack>(*lanes, *operands, first + at, m, t);
-      for (size_t i = 0; i < m * kPack; ++i) {
-        int8_t with = c ? c[first + at + i / kPack] : 0;
-        d[at * kPack + i] = combined(how, t[i], with) ? value : D(0);
+      outcomes<V, kPack>(*lanes, *operands, (first + at) / kPack, m / kPack, t);
+      for (size_t i = 0; i < m; ++i) {
+        int8_t with = c ? c[(first + at + i) / kPack] : 0;
+        d[at + i] = combined(how, t[i], with) ? value : D(0);
       }
     }
   });
@@ -172,7 +185,7 @@ struct testp {
   uint32_t kind;
 };
 
-#define PLAIN(t, V, c) ROW(kSetp, t, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>)
+#define PLAIN(t, V, c) ROW(kSetp, t, (c) << kComparisonShift, plain<V, c>)
 #define EQUALITY(t, V) PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe)
 #define ORDER(t, V) PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), PLAIN(t, V, kCmpGe)
 #define UNORDERED(t, V)                                                                   \
@@ -184,11 +197,11 @@ struct testp {
   EQUALITY(t, V), GENERAL(t, V, 1), SET(t, kB16, V, 1, uint16_t), SET(t, kB32, V, 1, uint32_t)
 #define INTEGER(t, T) EVERY(t, Value<T>), ORDER(t, Value<T>)
 #define FLOAT(t, V) EVERY(t, V), ORDER(t, V), UNORDERED(t, V)
-#define SELP(t, T)                                               \
-  ROW(kSelp, t, 0, map<selp, 1, T, T, T, int8_t>),               \
-      ROW_OF(kSlct, t, kS32, 0, map<slct, 1, T, T, T, int32_t>), \
-      ROW_OF(kSlct, t, kF32, 0, map<slct, 1, T, T, T, float>),   \
-      ROW_OF(kSlct, t, kF32, kVFtz, map<slct_ftz, 1, T, T, T, float>)
+#define SELP(t, T)                                                      \
+  ROW(kSelp, t, 0, map<selp, 1, T, T, T, int8_t>),                      \
+      ROW_OF(kSlct, t, kS32, 0, map_seldom<slct, 1, T, T, T, int32_t>), \
+      ROW_OF(kSlct, t, kF32, 0, map_seldom<slct, 1, T, T, T, float>),   \
+      ROW_OF(kSlct, t, kF32, kVFtz, map_seldom<slct_ftz, 1, T, T, T, float>)
 
 constexpr Row kRows[] = {
     EVERY(kB16, Value<uint16_t>),
@@ -211,8 +224,9 @@ constexpr Row kRows[] = {
     SELP(kB16, uint16_t),
     SELP(kB32, uint32_t),
     SELP(kB64, uint64_t),
-    ROW(kTestp, kF32, 0, map<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>),
-    ROW(kTestp, kF64, 0, map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>),
+    ROW(kTestp, kF32, 0, map_seldom<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>),
+    ROW(kTestp, kF64, 0,
+        map_seldom<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>),
 };
 
 }  // namespace

@@ -58,7 +58,7 @@ void int_to_float(Lanes& x, const Operands& o) {
   const S* a = values<const S>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
   bool is_signed = small & kSignedBit;
-  store<T, 1>(x, o.d, [=](T* d, u32 first, u32 n) {
+  store<T, 1, true>(x, o.d, [=](T* d, u32 first, u32 n) {
     blocks(n, [&](size_t at, size_t m) {
       u64 wide[kBlock];
       const S* in = a + first + at;
@@ -177,7 +177,7 @@ void float_to_long(Lanes& x, const Operands& o) {
   using T = typename S::value;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small;
-  store<u64, 1>(x, o.d, [=](u64* d, u32 first, u32 n) {
+  store<u64, 1, true>(x, o.d, [=](u64* d, u32 first, u32 n) {
     blocks(n, [&](size_t at, size_t m) {
       alignas(64) T v[kBlock];
       read<S>(v, a + first + at, m, small);
@@ -215,7 +215,7 @@ void float_to_float(Lanes& x, const Operands& o) {
   constexpr bool kToHalf = sizeof(Out) == 2;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small, direction = small & kDirectionMask;
-  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
+  store<Out, 1, true>(x, o.d, [=](Out* d, u32 first, u32 n) {
     blocks(n, [&](size_t at, size_t m) {
       alignas(64) T v[kBlock];
       read<S>(v, a + first + at, m, small);

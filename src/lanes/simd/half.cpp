@@ -7,21 +7,22 @@ namespace {
 
 constexpr size_t kBlock = 256;
 
-// Block by block: operands, flushed under kVFtz, as floats; compute(floats, n) leaves results in the first ones;
-// rounded(d, n) sees what they were rounded to.
-template <class T, int kPack, int kArity, uint32_t kV, class Compute, class Rounded>
-LANES_INLINE void in_blocks(Lanes& x, const Operands& o, const Compute& compute, const Rounded& rounded) {
-  const uint32_t places[] = {o.a, o.b, o.c};
+// The body that goes block by block: operands, flushed under kVFtz, as floats; compute(floats, n) leaves results in the first
+// ones; rounded(d, n) sees what they were rounded to.
+template <class T, int kArity, uint32_t kV, class Compute, class Rounded>
+struct Blocks {
   const uint16_t* in[kArity];
-  for (int k = 0; k < kArity; ++k) in[k] = values<const uint16_t, kPack>(x, places[k]);
-  store<uint16_t, kPack>(x, o.d, [=](uint16_t* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+  Compute compute;
+  Rounded rounded;
+
+  LANES_INLINE void operator()(uint16_t* d, uint32_t first, uint32_t n) const {
     alignas(64) float block[kArity][kBlock];
     alignas(64) uint16_t kept[kBlock];
-    for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
-      const size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock;
+    for (size_t at = 0; at < n; at += kBlock) {
+      const size_t m = n - at < kBlock ? n - at : kBlock;
 #pragma GCC unroll 3
       for (int k = 0; k < kArity; ++k) {
-        const uint16_t* from = in[k] + size_t(first) * kPack + at;
+        const uint16_t* from = in[k] + first + at;
         if constexpr ((kV & kVFtz) != 0) {
 #pragma GCC ivdep
           for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(from[i]);
@@ -33,12 +34,19 @@ LANES_INLINE void in_blocks(Lanes& x, const Operands& o, const Compute& compute,
       T::template narrow<Rounding::kNearestEven, true>(d + at, block[0], m);
       rounded(d + at, m);
     }
-  });
+  }
+};
+template <class T, int kPack, int kArity, uint32_t kV, class Compute, class Rounded>
+LANES_INLINE void in_blocks(Lanes& x, const Operands& o, const Compute& compute, const Rounded& rounded) {
+  const uint32_t places[] = {o.a, o.b, o.c};
+  Blocks<T, kArity, kV, Compute, Rounded> body{{}, compute, rounded};
+  for (int k = 0; k < kArity; ++k) body.in[k] = values<const uint16_t, kPack>(x, places[k]);
+  store<uint16_t, kPack>(x, o.d, body);
 }
 
-template <class T, int kPack, int kArity, class Op, uint32_t kV>
-void arithmetic(Lanes& x, const Operands& o) {
-  const auto compute = [](float (&f)[kArity][kBlock], size_t m) __attribute__((always_inline)) {
+template <class Op, int kArity, uint32_t kV>
+struct Arithmetic {
+  LANES_INLINE void operator()(float (&f)[kArity][kBlock], size_t m) const {
 #pragma GCC ivdep
     for (size_t i = 0; i < m; ++i) {
       float r;
@@ -53,8 +61,14 @@ void arithmetic(Lanes& x, const Operands& o) {
       if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
       f[0][i] = r;
     }
-  };
-  in_blocks<T, kPack, kArity, kV>(x, o, compute, [](uint16_t*, size_t) {});
+  }
+};
+struct AsItIs {
+  LANES_INLINE void operator()(uint16_t*, size_t) const {}
+};
+template <class T, int kPack, int kArity, class Op, uint32_t kV>
+void arithmetic(Lanes& x, const Operands& o) {
+  in_blocks<T, kPack, kArity, kV>(x, o, Arithmetic<Op, kArity, kV>{}, AsItIs{});
 }
 
 // min, max: as integers in the order of the floats.
@@ -103,16 +117,23 @@ struct mixed {
 
 // ex2 and tanh: a function of num (Operands::data) on f32, rounded.
 using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
-template <class T, int kPack, uint32_t kV>
-void function(Lanes& x, const Operands& o) {
-  auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
-  const auto compute = [=](float (&f)[1][kBlock], size_t m) {
+struct CallOfFunction {
+  Function function;
+  LANES_INLINE void operator()(float (&f)[1][kBlock], size_t m) const {
     function(f[0], f[0], nullptr, nullptr, int64_t(m));
-  };
-  in_blocks<T, kPack, 1, kV>(x, o, compute, [](uint16_t* d, size_t m) __attribute__((always_inline)) {
+  }
+};
+template <class T, uint32_t kV>
+struct FlushedAfter {
+  LANES_INLINE void operator()(uint16_t* d, size_t m) const {
     if constexpr ((kV & kVFtz) != 0)
       for (size_t i = 0; i < m; ++i) d[i] = flushed_half<T>(d[i]);
-  });
+  }
+};
+template <class T, int kPack, uint32_t kV>
+void function(Lanes& x, const Operands& o) {
+  const auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
+  in_blocks<T, kPack, 1, kV>(x, o, CallOfFunction{function}, FlushedAfter<T, kV>{});
 }
 
 using u16 = uint16_t;
@@ -137,8 +158,8 @@ using u16 = uint16_t;
 #define EXTREMES(op, is_max)                                                                   \
   EXTREME(op, is_max, 0u), EXTREME(op, is_max, kVNan), EXTREME(op, is_max, kVXorsign | kVAbs), \
       EXTREME(op, is_max, kVNan | kVXorsign | kVAbs)
-#define MIXED_ROW(op, pack, result, T, t, v, f, ...)                         \
-  ROW_OF(op, result, t, v, map<mixed<f, T, (v)>, pack, float, __VA_ARGS__>), \
+#define MIXED_ROW(op, pack, result, T, t, v, f, ...)                                \
+  ROW_OF(op, result, t, v, map_seldom<mixed<f, T, (v)>, pack, float, __VA_ARGS__>), \
       ROW_OF(op, result, t, (v) | kVDirected, map_directed<mixed<f, T, (v)>, pack, float, __VA_ARGS__>)
 #define MIXED(op, f, ...)                                       \
   MIXED_ROW(op, 1, kF32, F16, kF16, 0u, f, __VA_ARGS__),        \

@@ -32,32 +32,38 @@ LANES_INLINE T* values(const Lanes& x, uint32_t place) {
   return reinterpret_cast<T*>(x.regs + place) + x.first * kPack;
 }
 
-// body(out, first, n) puts the results of lanes first, first + 1, ... into out[0 .. n). Any number of lanes, whole warps,
-// share one copy of its loop. The body comes by value: pointers behind a reference could be what `d` points to, and the
-// loop would read them again for each lane.
+// body(out, first, n) puts elements first, first + 1, ... into out[0 .. n). Any number of them, those of whole warps, share one
+// copy of its loop, and so do one and two elements a lane. The body comes by value: pointers behind a reference could be
+// what `d` points to, and the loop would read them again for each lane.
 template <class D, class Body>
 [[gnu::noinline]] void store_any(D* d, Body body, uint32_t first, uint32_t n) {
   body(d, first, n & ~31u);
 }
-template <class D, int kPack, class Body>
-[[gnu::noinline]] void store_masked(const Lanes& x, D* d, Body body) {
-  using Lane = typename UintOf<sizeof(D) * kPack>::type;
-  alignas(64) D buffer[kChunk * kPack];
+// fill(out, body, first, n) calls the body for n lanes. One copy a size of a lane serves all of them.
+template <class Lane>
+NUM_SHARED void store_masked(const Lanes& x, Lane* d, const void* body,
+                             void (*fill)(Lane* out, const void* body, uint32_t first, uint32_t n)) {
+  alignas(64) Lane buffer[kChunk];
   for (uint32_t i = 0; i < x.count; i += kChunk) {
     const uint32_t n = x.count - i < kChunk ? x.count - i : kChunk;
-    store_any(buffer, body, i, n);
-    blend(reinterpret_cast<Lane*>(d) + i, reinterpret_cast<const Lane*>(buffer), x.mask + i, n);
+    fill(buffer, body, i, n);
+    blend(d + i, buffer, x.mask + i, n);
   }
 }
-template <class D, int kPack, class Body>
+// kSeldom: kernels seldom do it, so that 128 lanes have no copy of the loop.
+template <class D, int kPack, bool kSeldom = false, class Body>
 LANES_INLINE void store(const Lanes& x, uint32_t place, const Body& body) {
+  using Lane = typename UintOf<sizeof(D) * kPack>::type;
   D* d = values<D, kPack>(x, place);
   if (x.mask) [[unlikely]]
-    store_masked<D, kPack>(x, d, body);
-  else if (x.count == 128)
-    body(d, 0, 128);
+    store_masked<Lane>(
+        x, reinterpret_cast<Lane*>(d), &body, [](Lane* out, const void* of, uint32_t first, uint32_t n) {
+          store_any(reinterpret_cast<D*>(out), *static_cast<const Body*>(of), first * kPack, n * kPack);
+        });
+  else if (!kSeldom && x.count == 128)
+    body(d, 0, 128 * kPack);
   else
-    store_any(d, body, 0, x.count);
+    store_any(d, body, 0, x.count * kPack);
 }
 
 // A formula may want what the instruction was told besides its operands: then it is made from Operands.
@@ -77,17 +83,31 @@ LANES_INLINE void with_operands(const Lanes& x, const Operands& o, const Body& b
   body(values<const In, kPack>(x, places[kPlace])...);
 }
 
+// The body of f(a), f(a, b), ...
+template <class D, class F, class... In>
+LANES_INLINE auto each(const F& f, const In*... in) {
+  return [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) d[i] = f(in[first + i]...);
+  };
+}
+
 // d = f(a), f(a, b), ...: kPack values of types D, In... a lane.
-template <class F, int kPack, class D, class... In>
-void map(Lanes& x, const Operands& o) {
+template <bool kSeldom, class F, int kPack, class D, class... In>
+LANES_INLINE void map_each(Lanes& x, const Operands& o) {
   const F f = formula<F>(o);
   const auto run = [&](const In*... in) __attribute__((always_inline)) {
-    store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
-#pragma GCC ivdep
-      for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(in[size_t(first) * kPack + i]...);
-    });
+    store<D, kPack, kSeldom>(x, o.d, each<D>(f, in...));
   };
   with_operands<kPack, In...>(x, o, run, std::index_sequence_for<In...>());
+}
+template <class F, int kPack, class D, class... In>
+void map(Lanes& x, const Operands& o) {
+  map_each<false, F, kPack, D, In...>(x, o);
+}
+template <class F, int kPack, class D, class... In>
+void map_seldom(Lanes& x, const Operands& o) {
+  map_each<true, F, kPack, D, In...>(x, o);
 }
 
 // The processor's rounding while it lives. What is computed in it must come from memory and go to memory: the
@@ -129,7 +149,7 @@ class RoundingScope {
 template <class F, int kPack, class D, class... In>
 void map_directed(Lanes& x, const Operands& o) {
   RoundingScope scope(o.small & 3);
-  map<F, kPack, D, In...>(x, o);
+  map_each<true, F, kPack, D, In...>(x, o);
 }
 
 }  // namespace

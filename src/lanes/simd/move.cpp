@@ -19,9 +19,9 @@ void pack(Lanes& x, const Operands& o) {
   for (int k = 0; k < kParts; ++k) p[k] = values<const Part>(x, places[k]);
   store<Part, kParts>(x, o.d, [=](Part* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < n; ++i)
+    for (size_t i = 0; i < n / kParts; ++i)
 #pragma GCC unroll 4
-      for (int k = 0; k < kParts; ++k) d[i * kParts + k] = p[k][first + i];
+      for (int k = 0; k < kParts; ++k) d[i * kParts + k] = p[k][first / kParts + i];
   });
 }
 // {d, a, b, c} = e, lowest first; a part may be no register.

@@ -18,6 +18,12 @@
 
 // For formulas: a loop vectorises only if all of its formula is inlined.
 #define NUM_INLINE inline __attribute__((always_inline))
+// One copy of a function for all its callers, which is neither inlined nor made again for their constants.
+#if defined(__clang__)
+#define NUM_SHARED __attribute__((noinline))
+#else
+#define NUM_SHARED __attribute__((noinline, noclone))
+#endif
 
 #define NUM_FORMULA1(name, ...)                       \
   struct name {                                       \

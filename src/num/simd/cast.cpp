@@ -71,10 +71,15 @@ inline double to_odd53(int64_t x) {
   return x < 0 ? -value : value;
 }
 
-template <class In, class Wide, bool kI1Signed, Type kTo>
-void int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
-  static const Loop narrow = find_narrow(kTo, Rounding::kNearestEven);
-  constexpr int kSize = size_of_float(kTo);
+template <Type kTo, Rounding kRounding>
+Loop narrow_to() {
+  static const Loop narrow = find_narrow(kTo, kRounding);
+  return narrow;
+}
+
+// Makes f32 of integers, rounded to odd, by chunks, and of these elements of `size` bytes.
+template <class In, class Wide, bool kI1Signed>
+NUM_SHARED void int_through_f32(void* out, const void* a, int64_t n, Loop narrow, int size) {
   auto* x = static_cast<const In*>(a);
   alignas(64) float y[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
@@ -83,8 +88,13 @@ void int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n
       Wide value = x[i + j];
       y[j] = to_odd(to_odd53(kI1Signed ? static_cast<Wide>(0 - value) : value));
     }
-    narrow(static_cast<char*>(out) + i * kSize, y, nullptr, nullptr, m);
+    narrow(static_cast<char*>(out) + i * size, y, nullptr, nullptr, m);
   }
+}
+template <class In, class Wide, bool kI1Signed, Type kTo>
+void int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
+  int_through_f32<In, Wide, kI1Signed>(out, a, n, narrow_to<kTo, Rounding::kNearestEven>(),
+                                       size_of_float(kTo));
 }
 
 template <class In, class Wide, bool kI1Signed = false>
@@ -176,19 +186,30 @@ struct f32_to_f64 {
 };
 
 // From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
-template <Type kFrom, Type kTo, Rounding kRounding>
-void float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
-  static const Loop first = kFrom == Type::kF64    ? map<1, float, double, f64_to_odd>
+template <Type kFrom>
+Loop to_f32() {
+  static const Loop widen = kFrom == Type::kF64    ? map<1, float, double, f64_to_odd>
                             : kFrom == Type::kTF32 ? find_widen(Type::kF32)
                                                    : find_widen(kFrom);
-  static const Loop second =
-      kTo == Type::kF64 ? map<1, double, float, f32_to_f64> : find_narrow(kTo, kRounding);
+  return widen;
+}
+NUM_SHARED void float_through_f32(void* out, const void* a, int64_t n, Loop widen, Loop narrow, int from_size,
+                                  int to_size) {
   alignas(64) float x[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
-    first(x, static_cast<const char*>(a) + i * size_of_float(kFrom), nullptr, nullptr, m);
-    second(static_cast<char*>(out) + i * size_of_float(kTo), x, nullptr, nullptr, m);
+    widen(x, static_cast<const char*>(a) + i * from_size, nullptr, nullptr, m);
+    narrow(static_cast<char*>(out) + i * to_size, x, nullptr, nullptr, m);
   }
+}
+template <Type kFrom, Type kTo, Rounding kRounding>
+void float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
+  Loop narrow;
+  if constexpr (kTo == Type::kF64)
+    narrow = map<1, double, float, f32_to_f64>;
+  else
+    narrow = narrow_to<kTo, kRounding>();
+  float_through_f32(out, a, n, to_f32<kFrom>(), narrow, size_of_float(kFrom), size_of_float(kTo));
 }
 
 template <int kSize>

@@ -7,7 +7,6 @@
 
 #include <triton_runner/exec/tensor_map.h>
 
-#include "ops/warp.h"
 #include "state/refuse.h"
 
 namespace triton_runner::simt {

@@ -8,7 +8,6 @@
 
 #include <triton_runner/lanes/transpose.h>
 #include "check/check.h"
-#include "ops/warp.h"
 #include "state/refuse.h"
 
 namespace triton_runner::simt {

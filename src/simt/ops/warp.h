@@ -12,14 +12,14 @@ namespace triton_runner::simt {
 bool warps_converged(Exec& x, const Instr& in, uint32_t members);
 
 // The handler of an instruction with the places d: result, a: value, b: lane or distance, c: clamp and segments, e: the
-// predicate or none, imm: the membermask. Where b and c are constants of the code, their values.
+// predicate or none, imm: the place of the membermask. Where b and c are constants of the code, their values.
 void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,
                  std::optional<uint32_t> c);
 
 // The handler of a shuffle d = a of lane i ^ `by`, a power of 2 below 32; null for others.
 Handler xor_handler(uint32_t by);
 
-// The Instr `data` for all threads of each warp that has one on.
+// Runs the instruction to which `data` points, with all threads of each warp that has one on.
 void run_for_warp(Lanes& l, const Operands& in);
 
 enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };

@@ -4,6 +4,7 @@ program, one name for one thing, element types by any of their names."""
 import os
 import pathlib
 import re
+import sys
 from unittest import mock
 
 import click
@@ -174,8 +175,6 @@ def test_passes_save_says_one_line(here):
 
 
 def test_no_notice_of_fp_fusion(here):
-    import sys
-
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_DEFAULT_FP_FUSION"}
     start = ROOT / "examples/guide/start.py"
     for command in (

@@ -17,8 +17,14 @@ from rooms import cpp, modules, tree  # noqa: E402
 TOLD = {
     "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "includes     src/num; src/base"],
     "src/simt/ops/warp.cpp": [
-        "src/simt/ops: handlers of what threads do", "src/simt/check, src/simt/state, src/simt/code; ",
-        "doc/internals/simt.md", "python tests/run_cases.py ptx/"],
+        "src/simt/ops: handlers of what is done when", "src/simt/check, src/simt/state, src/simt/code; ",
+        "amdgcn, artifact, ir are for the front ends", "doc/internals/simt.md",
+        "python tests/run_cases.py ptx/"],
+    "src/ptx/constant.cpp": ["doc/internals/ptx.md (Numbers)"],
+    "src/tile/check/family.h": ["check/bad-overflow-sum check/bad-uninit-select"],
+    "src/lanes/simd/compare.cpp": ["the rows of kTestp", "kSetp (src/simt/", "namespace SIMD_ISA"],
+    "python/triton_runner/__main__.py": ["room         _cli: ", "verbs.cuda.run", "test_cli.py"],
+    "tests/python/cli/test_bad_input.py": ["doc/reference/cli.md"],
     "src/simt/front/amdgcn/lower.cpp": ["doc/internals/simt-amdgcn.md", "tests/cases/amdgcn/"],
     "src/simt/front/sass/lower.cpp": ["src/simt/front/sass, src/simt/front/ptx, src/simt/launch, "],
     "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of ops", "amdg.buffer_load"],

@@ -1,7 +1,7 @@
 // Declares the handlers of machine code for which PTX has no line: one run for a whole warp, constant banks,
 // the check of a division, pairs of registers, regions.
 #pragma once
-#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/lanes/sums.h>
 
 #include "state/exec.h"

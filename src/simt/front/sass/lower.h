@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <triton_runner/artifact/cubin.h>
+#include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/exec/register_observer.h>
 #include <triton_runner/exec/stopper.h>
 #include <triton_runner/ptx/opcode.h>

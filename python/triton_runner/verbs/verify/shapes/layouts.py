@@ -1,4 +1,5 @@
-"""Lays a tensor out in memory: the layouts that are tried, by the words of a case, and what each makes.
+"""Lays a tensor out in memory: the layouts that are tried, by the words of a case
+(doc/reference/shapes.md), and what each makes.
 
     offset              its storage begins 64 elements before its first one
     misaligned          its address is no multiple of 16
@@ -7,8 +8,8 @@
     transposed(0, 1)    y.transpose(0, 1) of a tensor in order
     expanded(0)         one element for all of dimension 0: y.expand(n, -1)
 
-Which ones a tensor may have is told for its shape, in the order in which they are tried: each of these words
-once, then the other dimensions."""
+Which ones a tensor may have is told for its shape, in the order in which they are tried: each word once, as
+WORDS has them, then the other dimensions."""
 
 from __future__ import annotations
 
