@@ -155,6 +155,7 @@ def tsan() -> list[list[str]]:
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],
         [str(TSAN / "simt_test"), "clusters_"],
+        [str(TSAN / "simt_test"), "threads_"],
         [str(TSAN / "probe_test"), "threads_"],
         [str(TSAN / "launch_test"), "thread"],
     ]

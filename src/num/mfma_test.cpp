@@ -22,6 +22,7 @@ constexpr int kTileRows = kMfmaRows, kTileColumns = 32, kTileSteps = 32;
 struct Sides {
   std::vector<float> a, b;
   std::vector<int32_t> parts[2], exponents[2];
+  std::vector<int16_t> short_exponents[2];
 };
 
 // Numbers of 11 bits, some of them 0, whose exponents lie within `spread` of 0.
@@ -39,6 +40,8 @@ Sides some(std::mt19937& random, int spread, int least) {
     s.exponents[side].resize(to.size());
     mfma_parts(to.data(), static_cast<int64_t>(to.size()), least, 10, s.parts[side].data(),
                s.exponents[side].data());
+    s.short_exponents[side].resize(to.size());
+    mfma_exponents(to.data(), static_cast<int64_t>(to.size()), least, s.short_exponents[side].data());
   }
   return s;
 }
@@ -65,8 +68,8 @@ struct RowsOfSums {
   float* row[kTileRows];
 };
 MfmaRows rows_of(const Sides& s, int group, bool by_halves, const RowsOfSums& sums) {
-  return {s.a.data(),   s.exponents[0].data(),
-          s.b.data(),   s.exponents[1].data(),
+  return {s.a.data(),   s.short_exponents[0].data(),
+          s.b.data(),   s.short_exponents[1].data(),
           sums.row,     kTileRows,
           kTileColumns, kTileSteps,
           group,        by_halves};
@@ -90,11 +93,13 @@ TEST(mfma_rows_have_the_bits_of_groups) {
     for (int round = 0; round < 200; ++round) {
       const int spread = round % 3 == 0 ? 2 : round % 3 == 1 ? 14 : 45, group = round % 2 ? 16 : 8;
       const Sides s = some(random, spread, spread == 14 ? -14 : -126);
+      // Sums far above the products, and below, but not so far that their differences are tiny.
+      const int far = round % 5 == 0 ? 80 : round % 5 == 1 && spread < 45 ? -54 : 0;
       float sums[kTileRows * kTileColumns], other[kTileRows * kTileColumns];
       for (float& c : sums)
         c = random() % 4 == 0 ? 0
-                              : std::ldexp(static_cast<float>(random() % 65536) - 32768,
-                                           static_cast<int>(random() % 60) - 45);
+                              : std::ldexp(static_cast<float>(random() % 65535) - 32767.5f,
+                                           static_cast<int>(random() % 60) - 45 + far);
       std::copy_n(sums, kTileRows * kTileColumns, other);
       by_groups(s, group, round % 2 != 0, other);
       CHECK_EQ(mfma_rows(rows_of(s, group, round % 2 != 0, RowsOfSums(sums)), 0), kTileSteps);
@@ -104,14 +109,19 @@ TEST(mfma_rows_have_the_bits_of_groups) {
   });
 }
 
-TEST(mfma_rows_stop_at_a_sum_that_is_not_finite) {
+TEST(mfma_rows_stop_at_a_sum_that_is_not_finite_or_tiny) {
   std::mt19937 random(2);
   for_each_isa([&] {
     const Sides s = some(random, 2, -126);
-    float sums[kTileRows * kTileColumns] = {};
-    sums[37] = std::numeric_limits<float>::infinity();
-    CHECK_EQ(mfma_rows(rows_of(s, 8, false, RowsOfSums(sums)), 0), 0);
-    CHECK_EQ(sums[0], 0.0f);
+    for (float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+                      std::numeric_limits<float>::denorm_min(), -0x1p-101f}) {
+      float sums[kTileRows * kTileColumns] = {};
+      sums[37] = odd;
+      CHECK_EQ(mfma_rows(rows_of(s, 8, false, RowsOfSums(sums)), 0), 0);
+      CHECK_EQ(sums[0], 0.0f);
+    }
+    float sums[kTileRows * kTileColumns] = {-0.0f, 0x1p-100f};
+    CHECK_EQ(mfma_rows(rows_of(s, 8, false, RowsOfSums(sums)), 0), kTileSteps);
   });
 }
 

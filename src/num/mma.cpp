@@ -429,8 +429,11 @@ void mma_multiply_registers(const MmaPlan& plan, const MmaRows& a, const MmaColu
 void mfma(const MfmaStep& step) { NUM_OF_ISA(current_isa(), mfma)(step); }
 int mfma_rows(const MfmaRows& rows, int first) { return NUM_OF_ISA(current_isa(), mfma_rows)(rows, first); }
 void mfma_chain_rows(const MfmaRows& rows) { NUM_OF_ISA(current_isa(), mfma_chain_rows)(rows); }
-MfmaSizes mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* s, int32_t* e) {
-  return NUM_OF_ISA(current_isa(), mfma_parts)(value, n, least, fraction, s, e);
+void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* s, int32_t* e) {
+  NUM_OF_ISA(current_isa(), mfma_parts)(value, n, least, fraction, s, e);
+}
+MfmaSizes mfma_exponents(const float* value, int64_t n, int least, int16_t* e) {
+  return NUM_OF_ISA(current_isa(), mfma_exponents)(value, n, least, e);
 }
 void mfma_halves(const uint32_t* words, int n, int shift, uint16_t* to) {
   NUM_OF_ISA(current_isa(), mfma_halves)(words, n, shift, to);

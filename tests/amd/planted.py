@@ -182,7 +182,8 @@ def judged(planted, fault, program, target: str, right: list) -> tuple[str, int]
     report = beside_ttgir(planted, fault, program, target)
     if report.diverged is not None:
         return "lockstep, a value", report.diverged.line or 0
-    return ("lockstep, memory" if report.outputs or report.unobserved else "not reported"), 0
+    line = (report.missing or {}).get("line", 0)
+    return ("lockstep, memory" if report.outputs or report.unobserved else "not reported"), line
 
 
 def faults(options, planted, target: str, counts: collections.Counter) -> None:
@@ -196,6 +197,8 @@ def faults(options, planted, target: str, counts: collections.Counter) -> None:
             assert trap is None, trap
             code = planted.made
             right, _ = run(planted, None, program, target)
+            if kind == "barriers" and not re.search(r"^\s+ds_", code, re.MULTILINE):
+                continue  # they order nothing
             there = [(key, nth, at) for key, all_ in alike(code, kind).items() for nth, at in enumerate(all_)]
             step = max(1, -(-len(there) // options.most)) if options.most else 1
             for key, nth, at in there[::step]:

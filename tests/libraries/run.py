@@ -49,6 +49,9 @@ LIBRARIES = {
 }
 
 
+ON_AMD = {"flag_gems": {"GEMS_VENDOR": "amd"}}  # what a library reads for a target "hip:..."
+
+
 def scratch() -> pathlib.Path:
     """The folder that libraries are installed into."""
     chosen = os.environ.get("TRITON_RUNNER_LIBRARIES")
@@ -66,13 +69,14 @@ def install(name: str) -> pathlib.Path:
     return folder
 
 
-def environment(name: str) -> dict[str, str]:
+def environment(name: str, target: str = "") -> dict[str, str]:
     """Returns what a process that runs a library's cases has in its environment; installs the library."""
     return {
         "TRITON_RUNNER_PROD": "1",
         "PYTHONWARNINGS": "ignore",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(install(name)), os.environ.get("PYTHONPATH")])),
         **LIBRARIES[name][2],
+        **(ON_AMD.get(name, {}) if target.startswith("hip:") else {}),
     }
 
 
@@ -83,7 +87,7 @@ def run(name: str, level: str, pretend: bool, only: str, check: str = "", target
     command += ["--check", check] if check else []
     command += ["--target", target] if target else []
     command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
-    done = execute(Case(name, command, environment(name), pathlib.Path.cwd(), LIMIT))
+    done = execute(Case(name, command, environment(name, target), pathlib.Path.cwd(), LIMIT))
     rows = [json.loads(line) for line in done.output.splitlines() if line.startswith('{"name"')]
     if done.how:
         rows.append({"name": name, "result": "stopped", "text": f"{done.how}: {done.last_line}"})

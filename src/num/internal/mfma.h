@@ -27,16 +27,16 @@ void mfma(const MfmaStep& step);
 // to kMfmaMost, whose products f32 holds with room for 2^(24 - exponent).
 struct MfmaRows {
   const float* a;  // [k][rows]: the first of the four
-  const int32_t* a_exponent;
+  const int16_t* a_exponent;
   const float* b;  // [k][columns]
-  const int32_t* b_exponent;
+  const int16_t* b_exponent;
   float* const* sums;           // of each row [columns]
   int rows, columns, k, group;  // columns: a multiple of 16
   bool by_halves;
 };
 inline constexpr int kMfmaRows = 4;
 inline constexpr float kMfmaLeast = 0x1p-50f, kMfmaMost = 0x1p50f;
-// Groups from `first` (a k) on; returns k, or where it stopped: a sum was not finite before the group.
+// Groups from `first` (a k) on; returns k, or where it stopped: before the group a sum was not finite, or of a size below 2^-100.
 int mfma_rows(const MfmaRows& rows, int first);
 // The same of fused products, one after the other, of any numbers.
 void mfma_chain_rows(const MfmaRows& rows);
@@ -44,14 +44,16 @@ void mfma_chain_rows(const MfmaRows& rows);
 // sums += a row of A times B, a fused product after the other. b: [k][columns].
 void mfma_chain(const float* a, const float* b, float* sums, int columns, int k);
 
+// Takes n finite numbers of a format apart: value = significand * 2^(exponent - fraction), and no exponent is below
+// `least`; zeros have that of f32's subnormals.
+void mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* significand,
+                int32_t* exponent);
 // The bits of the largest size among numbers, and one less than those of the smallest (0 is above all others).
 struct MfmaSizes {
   uint32_t most = 0, least_below = ~uint32_t{0};
 };
-// Takes n finite numbers of a format apart: value = significand * 2^(exponent - fraction), and no exponent is below
-// `least`; zeros have that of f32's subnormals. Returns the sizes of all of them, which need not be finite.
-MfmaSizes mfma_parts(const float* value, int64_t n, int least, int fraction, int32_t* significand,
-                     int32_t* exponent);
+// The exponents alone of numbers that need not be finite; returns their sizes.
+MfmaSizes mfma_exponents(const float* value, int64_t n, int least, int16_t* exponent);
 // to[i] = the half of words[i] that begins at bit `shift`.
 void mfma_halves(const uint32_t* words, int n, int shift, uint16_t* to);
 

@@ -78,6 +78,8 @@ void mfma(const MfmaStep& s) {
 namespace {
 
 constexpr int kR = kMfmaRows;
+constexpr int16_t kSmallest =
+    -100;  // the least exponent of a product of what mfma_rows() takes, unless it is 0
 
 NUM_INLINE I least(I a, I b) { return a < b ? a : b; }
 NUM_INLINE I most(I a, I b) { return a > b ? a : b; }
@@ -98,18 +100,24 @@ NUM_INLINE F fused(float a, F b, F c) {
 NUM_INLINE void sum_rows(const MfmaRows& s, int column, int first, int step, int end, I (&sum)[kR],
                          I (&e)[kR]) {
   const float *a = s.a, *b = s.b + column;
-  const int32_t *a_exponent = s.a_exponent, *b_exponent = s.b_exponent + column;
+  const int16_t *a_exponent = s.a_exponent, *b_exponent = s.b_exponent + column;
+  Short largest[kR];  // of the products
 #pragma GCC unroll 4
-  for (int r = 0; r < kR; ++r) e[r] = splat_int(-1000), sum[r] = I{};
+  for (int r = 0; r < kR; ++r) largest[r] = Short{} + kSmallest, sum[r] = I{};
   for (int k = first; k < end; k += step) {
-    const I other = load<I>(b_exponent + k * s.columns);
+    const Short other = load<Short>(b_exponent + k * s.columns);
 #pragma GCC unroll 4
-    for (int r = 0; r < kR; ++r) e[r] = most(e[r], a_exponent[k * s.rows + r] + other);
+    for (int r = 0; r < kR; ++r) {
+      const Short both = other + a_exponent[k * s.rows + r];
+      largest[r] = largest[r] > both ? largest[r] : both;
+    }
   }
   F scale[kR];
 #pragma GCC unroll 4
-  for (int r = 0; r < kR; ++r)
-    scale[r] = (F)((127 + 24 - most(e[r], splat_int(-100))) << 23);  // below, all are 0
+  for (int r = 0; r < kR; ++r) {
+    e[r] = widen(largest[r]);
+    scale[r] = (F)((127 + 24 - e[r]) << 23);
+  }
   for (int k = first; k < end; k += step) {
     const F other = load<F>(b + k * s.columns);
 #pragma GCC unroll 4
@@ -118,12 +126,40 @@ NUM_INLINE void sum_rows(const MfmaRows& s, int column, int first, int step, int
   }
 }
 
-NUM_INLINE bool is_finite(float* const* sums, int n) {
-  I special{};
+// Whether each sum is 0 or of a size from 2^kSmallest on, and finite.
+NUM_INLINE bool are_plain(float* const* sums, int n) {
+  constexpr int32_t kFirst = (127 + kSmallest) << 23;
+  I odd{};
   for (int r = 0; r < kR; ++r)
-    for (int i = 0; i < n; i += kLanes) special |= (load<I>(sums[r] + i) & 0x7f800000) == 0x7f800000;
-  return !any_lane(special);
+    for (int i = 0; i < n; i += kLanes) {
+      const I size = load<I>(sums[r] + i) & 0x7fffffff;
+      odd |= ((size < kFirst) & (size != 0)) | (size >= 0x7f800000);
+    }
+  return !any_lane(odd);
 }
+
+#if defined(SIMD_ISA_avx512)
+// add_products() of what mfma_rows() takes, in units of the last place that products keep: 2^(e - 24), or more where the
+// accumulator's exponent is larger by more than 7. An accumulator that is not cut is a whole number of them, and so is the result,
+// which is rounded once.
+template <bool kByHalves>
+NUM_INLINE F added(I sum, I e, F sums) {
+  constexpr int kDown = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  const I below = most(((I)sums >> 23) & 255, splat_int(1)) - (e + 127), cut = most(below - 7, I{});
+  const __m512i kept = _mm512_srav_epi32((__m512i)sum, (__m512i)cut);
+  const I units = (151 - e - cut) << 23, unit = splat_int(254 << 23) - units;
+  __m512 other = _mm512_mul_round_ps((__m512)sums, (__m512)units, kDown);
+  const __mmask16 counts =
+      kByHalves ? _mm512_cmpge_epi32_mask((__m512i)below, _mm512_set1_epi32(-25)) : __mmask16(-1);
+  other = _mm512_maskz_roundscale_ps(counts, other, kDown);
+  const auto half = [](__m256i k, __m256 o) {
+    return _mm512_cvtpd_ps(_mm512_add_pd(_mm512_cvtepi32_pd(k), _mm512_cvtps_pd(o)));
+  };
+  const __m256 low = half(_mm512_castsi512_si256(kept), _mm512_castps512_ps256(other)),
+               high = half(_mm512_extracti64x4_epi64(kept, 1), _mm512_extractf32x8_ps(other, 1));
+  return (F)_mm512_mul_ps(_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1), (__m512)unit);
+}
+#endif
 
 // One group of kR rows and kLanes columns.
 template <bool kByHalves>
@@ -142,16 +178,22 @@ NUM_INLINE void add_group(const MfmaRows& s, int column, int first) {
       e[r] = both;
     }
   }
+#if defined(SIMD_ISA_avx512)
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r)
+    store(s.sums[r] + column, added<kByHalves>(sum[r], e[r], load<F>(s.sums[r] + column)));
+#else
   alignas(64) int32_t products[kR][kLanes], exponents[kR][kLanes];
 #pragma GCC unroll 4
   for (int r = 0; r < kR; ++r) store(products[r], sum[r]), store(exponents[r], e[r]);
   for (int r = 0; r < kR; ++r) add_products<kByHalves>(products[r], exponents[r], s.sums[r] + column, kLanes);
+#endif
 }
 
 template <bool kByHalves>
 int add_groups(const MfmaRows& s, int first) {
   for (int k = first; k < s.k; k += s.group) {
-    if (!is_finite(s.sums, s.columns)) return k;
+    if (!are_plain(s.sums, s.columns)) return k;
     for (int column = 0; column < s.columns; column += kLanes) add_group<kByHalves>(s, column, k);
   }
   return s.k;
@@ -184,21 +226,28 @@ void mfma_chain(const float* a, const float* b, float* sums, int columns, int k)
     for (int j = 0; j < columns; ++j) sums[j] = fma{}(a[i], b[i * columns + j], sums[j]);
 }
 
-MfmaSizes mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out,
-                     int32_t* exponent) {
-  MfmaSizes sizes;
-  uint32_t high = sizes.most, low = sizes.least_below;
+void mfma_parts(const float* value, int64_t n, int smallest, int fraction, int32_t* out, int32_t* exponent) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = bits_as<uint32_t>(value[i]), unsigned_bits = bits & 0x7fffffff;
-    high = high > unsigned_bits ? high : unsigned_bits;
-    low = low < unsigned_bits - 1 ? low : unsigned_bits - 1;
+    const uint32_t bits = bits_as<uint32_t>(value[i]);
     const auto field = static_cast<int32_t>(bits >> 23 & 255);
     const int32_t size = static_cast<int32_t>(bits & 0x7fffff) | (field != 0 ? 0x800000 : 0);
     const int32_t own = most(field, 1) - 127, e = most(own, smallest);
     const int32_t s = size >> least(23 - fraction + e - own, 31);
     out[i] = static_cast<int32_t>(bits) < 0 ? -s : s;
     exponent[i] = size != 0 ? e : -126;
+  }
+}
+
+MfmaSizes mfma_exponents(const float* value, int64_t n, int smallest, int16_t* exponent) {
+  uint32_t high = 0, low = ~uint32_t{0};
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t size = bits_as<uint32_t>(value[i]) & 0x7fffffff;
+    high = high > size ? high : size;
+    low = low < size - 1 ? low : size - 1;
+    const int32_t own = most(static_cast<int32_t>(size >> 23), 1) - 127;
+    exponent[i] = static_cast<int16_t>(size != 0 ? most(own, smallest) : -126);
   }
   return {high, low};
 }

@@ -83,16 +83,17 @@ struct MmaOperands {
   void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
 };
 
-#define NUM_DECLARE_MMA(isa)                                                 \
-  namespace isa {                                                            \
-  extern const MmaTable mma_table;                                           \
-  extern const MmaOperands mma_operands;                                     \
-  void mfma(const MfmaStep& step);                                           \
-  int mfma_rows(const MfmaRows& rows, int first);                            \
-  void mfma_chain_rows(const MfmaRows& rows);                                \
-  MfmaSizes mfma_parts(const float*, int64_t, int, int, int32_t*, int32_t*); \
-  void mfma_halves(const uint32_t*, int, int, uint16_t*);                    \
-  void mfma_chain(const float*, const float*, float*, int, int);             \
+#define NUM_DECLARE_MMA(isa)                                            \
+  namespace isa {                                                       \
+  extern const MmaTable mma_table;                                      \
+  extern const MmaOperands mma_operands;                                \
+  void mfma(const MfmaStep& step);                                      \
+  int mfma_rows(const MfmaRows& rows, int first);                       \
+  void mfma_chain_rows(const MfmaRows& rows);                           \
+  void mfma_parts(const float*, int64_t, int, int, int32_t*, int32_t*); \
+  MfmaSizes mfma_exponents(const float*, int64_t, int, int16_t*);       \
+  void mfma_halves(const uint32_t*, int, int, uint16_t*);               \
+  void mfma_chain(const float*, const float*, float*, int, int);        \
   }
 NUM_DECLARE_MMA(portable)
 #if defined(__x86_64__)

@@ -1,11 +1,13 @@
 """Each fault that is planted in AMD's machine code is reported at its instruction; right code has none."""
 
+import inspect
 import re
 
 import kernels_for_amdgcn as k
 import pytest
 import torch
 import triton_runner
+from triton.backends.amd.compiler import HIPBackend
 from triton_runner import KernelTrap
 
 TARGET = "hip:gfx942"
@@ -161,6 +163,35 @@ def _run_text(text: str, metadata, args: list, check: str, target: str) -> Kerne
         except KernelTrap as trap:
             return trap
     return None
+
+
+@pytest.mark.parametrize("wrong", [True, False])
+def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, wrong):
+    """EXEC stays narrow after a guarded load, so that the lanes that are off leave no values."""
+    made = HIPBackend.make_amdgcn
+
+    def narrow(*args, **kwargs):
+        text = made(*args, **kwargs)
+        *_, last = re.finditer(r"s_or_b64 exec, exec, (\S+)", text[: text.index("v_exp_f32")])
+        put = f"s_and_b64 exec, exec, {last[1]}" if wrong else last[0]
+        return text[: last.start()] + put + text[last.end() :]
+
+    monkeypatch.setattr(HIPBackend, "make_amdgcn", staticmethod(narrow))
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    monkeypatch.setenv("AMDGCN_USE_BUFFER_OPS", "0")  # memory is guarded by EXEC
+    kernel, _, constants, grid, args = _softmax()
+    with triton_runner.using(device="cpu", target=TARGET):
+        report = triton_runner.lockstep(
+            triton_runner.jit(kernel.fn), args, constants, grid=grid, levels=("ttgir", "amdgcn")
+        )
+    assert report.diverged is None, report
+    if not wrong:
+        assert report.missing is None and not report.outputs, report
+        return
+    body = [line.strip() for line in inspect.getsource(kernel.fn).splitlines()]
+    first = inspect.getsourcelines(kernel.fn)[1]
+    load = first + next(i for i, line in enumerate(body) if "tl.load" in line)
+    assert report.missing["line"] == load and report.missing["text"] in str(report), report
 
 
 def test_a_wait_for_the_alu_that_is_dropped_is_reported():

@@ -81,15 +81,17 @@ class Lockstep:
     """The result of lockstep(). diverged: the first Divergence, or None; differences: the first of each
     value, in the order of execution; outputs: arguments with different contents after the runs; unobserved:
     where a launch that is not recorded has other outputs than the recorded one, or stops differently;
-    traps: what stopped a run, by its name; compared: the number of values with counterparts, by pair of
-    runs; notes; dumps: each run's Dump."""
+    missing: where outputs differ and no value does, the first value that a run does not have everywhere
+    (run, file, line, value, op, text), or None; traps: what stopped a run, by its name; compared: the number
+    of values with counterparts, by pair of runs; notes; dumps: each run's Dump."""
 
-    def __init__(self, runs, differences, outputs, unobserved, compared, notes):
+    def __init__(self, runs, differences, outputs, unobserved, missing, compared, notes):
         self.runs = [run.name for run in runs]
         self.compared = compared
         self.diverged = differences[0] if differences else None
         self.differences = differences
         self.outputs, self.unobserved = outputs, unobserved
+        self.missing = missing[0] if missing and outputs and not differences else None
         self.traps = {run.name: run.error for run in runs if run.error}
         self.notes = notes
         self.dumps = {run.name: run.dump for run in runs}
@@ -113,6 +115,7 @@ class Lockstep:
             lines += [f"{rest} later values differ too"] if rest else []
         lines += [f"{name} stopped: {error}" for name, error in self.traps.items()]
         lines += [f"argument {o['name']!r} of {o['run']}: {o['text']}" for o in self.outputs]
+        lines += [self.missing["text"]] if self.missing else []
         for o in self.unobserved:  # a look must not change what is seen: a fault of ours
             lines.append(f"argument {o['name']!r} of {o['run']}: {o['text']}" if o["name"] else o["text"])
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -189,7 +192,7 @@ def compared_sides(sides: list[Side], *, tolerance=None, programs=None, max_byte
             above = _Run(f"{side.name}, its ttgir", "cpu", "ttgir", side.launch, {})
             own.append(_recorded(above, [], plan, wanted))
         runs.append(_recorded(run, own, plan, wanted))
-    differences, compared = _compare(*runs, tolerance)
+    differences, _, compared = _compare(*runs, tolerance)
     return differences, compared, runs
 
 
@@ -213,13 +216,14 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         run = _recorded(_Run(name, device, level, launched, settings), runs, plan, wanted)
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
-    differences, compared = [], {}
+    differences, missing, compared = [], [], {}
     for a, b in itertools.pairwise(runs):
         if b.device != "cpu" or b.level in ("cubin", "amdgcn"):  # the same text where that ran here too
             a = next((run for run in runs if run.level == "ttgir" and run.device == "cpu"), a)
-        pair_differences, count = _compare(a, b, tolerance)
+        pair_differences, pair_missing, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
         differences += pair_differences
+        missing += pair_missing
     outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, tolerance)]
     unobserved = []
     for run in runs:
@@ -229,7 +233,7 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         plain.launched()
         unobserved += _stopped_otherwise(run, plain)
         unobserved += _outputs(run, plain, tolerance, " from the recorded run", exact=False)
-    return Lockstep(runs, differences, outputs, unobserved, compared, notes)
+    return Lockstep(runs, differences, outputs, unobserved, missing, compared, notes)
 
 
 @dataclasses.dataclass
@@ -337,14 +341,15 @@ def _sequence(group: list[Values]) -> dict:
 
 def _compare(a, b, tolerance):
     """The values of two runs that differ, each with its first differing record, in the first run's order of
-    execution; and the number of compared values."""
+    execution; those that the second run does not have everywhere; and the number of compared values."""
     across = a.device == b.device and a.launch is not b.launch
     by_place = across or "ttir" in (a.level, b.level)
     pairs = counterparts(a, b, across)
     exact = _exact(a, b)
-    found = []
+    found, missing = [], []
     for number, (mine, theirs) in enumerate(pairs):
         x, y = _sequence(mine), _sequence(theirs)
+        missing += _missing(x, y, number, a, b)
         for program in sorted(set(x) & set(y), key=lambda p: p[::-1]):
             allowed = _allowed(mine[0].type, tolerance, exact)
             p, q = _as_stored(x[program], y[program], b)
@@ -364,7 +369,24 @@ def _compare(a, b, tolerance):
         for _, _, _, (va, i, vb, j, nth, difference) in found
         if (a.until is None or a.until(va, i, nth)) and (b.until is None or b.until(vb, j, nth))
     ]
-    return differences, len(pairs)
+    return differences, [told for *_, told in sorted(missing, key=lambda m: m[:3])[:1]], len(pairs)
+
+
+def _missing(x, y, number: int, a, b) -> list[tuple]:
+    """Returns (program, order, the value's number, what is said of it) where the second run has a value less
+    often in a program than the first one."""
+    for program in sorted(x, key=lambda p: p[::-1]):
+        records, there = x[program], y.get(program, ())
+        if len(there) < len(records) and not any(v.dropped for _, v, _ in (*records, *there)):
+            at, values, _ = records[len(there)]
+            where = f"{values.file}:{values.line}" if values.file else "a value without a line"
+            told = (
+                f"{where}: the first value that {b.name} does not have everywhere is {values.name} = "
+                f"{values.op}: of {len(records)} in program {program} {len(there)} are there"
+            )
+            fields = {"run": b.name, "file": values.file, "line": values.line, "value": values.name}
+            return [(program[::-1], at, number, {**fields, "op": values.op, "text": told})]
+    return []
 
 
 def _as_stored(x, y, run):

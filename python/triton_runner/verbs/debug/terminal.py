@@ -198,7 +198,7 @@ class Terminal(MachineCommands, ValueCommands):
 
     def do_info(self, rest: str):
         """info SUBJECT: shows breakpoints, args, locals, and more. Subjects: breakpoints, args, locals,
-        values, display, launches, barriers, paths, copies, descriptors, shared, focus"""
+        values, display, launches, barriers, paths, copies, descriptors, shared, focus, registers"""
         name = rest.strip() or "breakpoints"
         run = self.info()
         matching = [n for n in run if n.startswith(name)]

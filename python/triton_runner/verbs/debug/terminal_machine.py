@@ -88,7 +88,8 @@ class MachineCommands:
         """Returns what info shows of the machine, by name."""
         return {
             "barriers": self._barriers, "paths": self._paths, "copies": self._copies, "descriptors":
-            self._descriptors, "shared": self._buffers, "focus": self._focus,
+            self._descriptors, "shared": self._buffers, "focus": self._focus, "registers":
+            lambda: self.do_registers(""),
         }  # fmt: skip
 
     def _barriers(self) -> None:

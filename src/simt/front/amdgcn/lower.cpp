@@ -103,6 +103,14 @@ Handler clamped_handler(const amdgcn::Instruction& in) {
   return nullptr;
 }
 
+// Minima and maxima of floats, which out of IEEE mode do not make a signaling NaN quiet.
+bool depends_on_ieee(std::string_view name) {
+  const bool extreme =
+      name.find("_min") != name.npos || name.find("_max") != name.npos || name.find("_med3") != name.npos;
+  const bool of_floats = name.ends_with("_f16") || name.ends_with("_f32") || name.ends_with("_f64");
+  return extreme && of_floats && name.starts_with("v_") && name.find("imum") == name.npos;
+}
+
 // FP16_OVFL: which operations may give a half that is too large, and which of those are not known with it.
 bool may_overflow(amdgcn::Opcode opcode, bool* is_known) {
   using enum amdgcn::Opcode;
@@ -284,6 +292,9 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   if (keeps_finite && !is_known)
     return fail("'" + std::string(in.spelling) + "' is not executed where FP16_OVFL is set",
                 {"level 'ttgir' executes the IR that this was compiled from"});
+  if (is_ieee_off_ && depends_on_ieee(in.row->name))
+    return fail("'" + std::string(in.spelling) + "' is executed in IEEE mode alone (.amdhsa_ieee_mode 1)",
+                {"level 'ttgir' executes the IR that this was compiled from"});
   if (rule.how == How::kLower) {
     done = rule.lower(*this);
   } else {
@@ -393,6 +404,7 @@ bool AmdLowering::lower_kernel() {
   code.dynamic_shared = true;
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;
   saturates = kernel.directive("fp16_overflow") != 0;
+  is_ieee_off_ = kernel.directive("ieee_mode", 1) == 0;
   find_stretches();
   is_exec_full_ =
       !stopper_ && code.real_threads % code.width == 0 &&

@@ -115,6 +115,7 @@ class AmdLowering final : public Emitter {
   const amdgcn::Instruction* in_ = nullptr;
   amdgcn::Matched matched_{};
   uint32_t number_ = 0;
+  bool is_ieee_off_ = false;  // .amdhsa_ieee_mode 0
   uint32_t guard_ = kNoRegister, exec_ = kNoRegister, scc_ = kNoRegister;
   Source* source_ = nullptr;
   std::map<std::pair<int, uint32_t>, uint32_t> registers_;  // by OperandKind and index

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/mfma.h>
@@ -67,11 +68,26 @@ constexpr uint32_t kMaxK = 128, kMaxRegisters = 32, kMaxGroup = 16, kMaxResults 
 
 // A or B: the rows or columns of each k stand side by side.
 struct Matrix {
-  std::vector<float> value, finite;
-  std::vector<int32_t> s, e;  // significands and exponents (num::mfma_parts)
+  std::vector<float> value;
+  std::vector<int16_t> exponent;
   bool special = false;       // an infinity, a NaN, or products that f32 does not hold
   bool fits = false;          // num::mfma_rows() takes them
+  bool apart = false;         // of the values there are:
+  std::vector<int32_t> s, e;  // significands and exponents (num::mfma_parts)
 };
+
+void take_apart(const Format& format, Matrix& to) {
+  if (std::exchange(to.apart, true)) return;
+  const size_t n = to.value.size();
+  to.s.resize(n), to.e.resize(n);
+  std::vector<float> finite;
+  if (to.special) {
+    finite = to.value;
+    for (float& value : finite) value = std::isfinite(value) ? value : 0;
+  }
+  num::mfma_parts(to.special ? finite.data() : to.value.data(), static_cast<int64_t>(n), format.least,
+                  format.fraction, to.s.data(), to.e.data());
+}
 
 // CDNA 2 keeps no subnormal number.
 float flushed(float x) { return std::fabs(x) < 0x1p-126f ? x * 0.0f : x; }
@@ -91,8 +107,8 @@ void exactly(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, u
 }
 
 // A row's products from k on that CDNA 3 adds at once.
-void multiply_group(const Product& p, const Matrix& a, const Matrix& b, uint32_t row, uint32_t k,
-                    float* sums) {
+void multiply_group(const Product& p, Matrix& a, Matrix& b, uint32_t row, uint32_t k, float* sums) {
+  take_apart(p.formats[0], a), take_apart(p.formats[1], b);
   const int fraction = p.formats[0].fraction + p.formats[1].fraction;
   const uint32_t n = std::min(p.group, p.k - k);
   float before[num::kMfmaMaxColumns];
@@ -120,8 +136,7 @@ void multiply_group(const Product& p, const Matrix& a, const Matrix& b, uint32_t
 }
 
 // One row of the result: sums += row of A times B.
-void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, uint32_t row,
-                  float* sums) {
+void multiply_row(const Product& p, Product::Sum how, Matrix& a, Matrix& b, uint32_t row, float* sums) {
   float from[kMaxK];
   for (uint32_t k = 0; k < p.k; ++k) from[k] = a.value[k * p.m + row];
   if (how == Product::kChain)
@@ -146,15 +161,15 @@ void multiply_row(const Product& p, Product::Sum how, const Matrix& a, const Mat
 }
 
 // The block's sums, rows of p.n.
-void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Matrix& b, float* const* sums) {
+void multiply_rows(const Product& p, Product::Sum how, Matrix& a, Matrix& b, float* const* sums) {
   const bool fits = how == Product::kFused && a.fits && b.fits;
   if (p.n % 16 != 0 || (how != Product::kChain && !fits)) {
     for (uint32_t i = 0; i < p.m; ++i) multiply_row(p, how, a, b, i, sums[i]);
     return;
   }
   const auto as_int = [](uint32_t x) { return static_cast<int>(x); };
-  num::MfmaRows rows{nullptr,     nullptr,     b.value.data(), b.e.data(),      nullptr,
-                     as_int(p.m), as_int(p.n), as_int(p.k),    as_int(p.group), p.by_halves};
+  num::MfmaRows rows{nullptr,     nullptr,     b.value.data(), b.exponent.data(), nullptr,
+                     as_int(p.m), as_int(p.n), as_int(p.k),    as_int(p.group),   p.by_halves};
   for (uint32_t i = 0; i < p.m; i += num::kMfmaRows) {
     rows.a = &a.value[i];
     rows.sums = sums + i;
@@ -162,7 +177,7 @@ void multiply_rows(const Product& p, Product::Sum how, const Matrix& a, const Ma
       num::mfma_chain_rows(rows);
       continue;
     }
-    rows.a_exponent = &a.e[i];
+    rows.a_exponent = &a.exponent[i];
     for (int k = 0; (k = num::mfma_rows(rows, k)) < rows.k; k += rows.group)
       for (uint32_t r = i; r < i + num::kMfmaRows; ++r)
         multiply_group(p, a, b, r, static_cast<uint32_t>(k), sums[r]);
@@ -269,20 +284,13 @@ void read_side(Exec& x, const Product& p, Product::Sum how, int side, uint32_t b
   if (how == Product::kPairs)
     for (float& value : to.value) value = flushed_half(value, format);
   if (how != Product::kFused) return;
-  to.s.resize(n), to.e.resize(n);
-  const auto take_apart = [&](const std::vector<float>& values) {
-    return num::mfma_parts(values.data(), static_cast<int64_t>(n), format.least, format.fraction, to.s.data(),
-                           to.e.data());
-  };
-  const num::MfmaSizes sizes = take_apart(to.value);
+  to.exponent.resize(n);
+  const num::MfmaSizes sizes =
+      num::mfma_exponents(to.value.data(), static_cast<int64_t>(n), format.least, to.exponent.data());
+  to.apart = false;
   to.special = sizes.most >= std::bit_cast<uint32_t>(0x1p63f);
   to.fits = sizes.most <= std::bit_cast<uint32_t>(num::kMfmaMost) &&
             sizes.least_below >= std::bit_cast<uint32_t>(num::kMfmaLeast) - 1;
-  if (to.special) {
-    to.finite = to.value;
-    for (float& value : to.finite) value = std::isfinite(value) ? value : 0;
-    take_apart(to.finite);
-  }
 }
 
 void multiply_floats(Exec& x, const Product& p, uint32_t w) {

@@ -233,65 +233,62 @@ float each_mad_f32(float a, float b, float c) {
   const float product = without_subnormals(without_subnormals(a) * without_subnormals(b));
   return without_subnormals(product + without_subnormals(c));
 }
-float each_min3_f32(float a, float b, float c) { return smaller(smaller(a, b), c); }
-float each_max3_f32(float a, float b, float c) { return larger(larger(a, b), c); }
-float each_med3_f32(float a, float b, float c) {
-  if (a != a || b != b || c != c) return each_min3_f32(a, b, c);
-  const float most = each_max3_f32(a, b, c);
-  return most == a ? larger(b, c) : most == b ? larger(a, c) : larger(a, b);
-}
-half each_min3_f16(half a, half b, half c) { return narrow(each_min3_f32(wide(a), wide(b), wide(c))); }
-half each_max3_f16(half a, half b, half c) { return narrow(each_max3_f32(wide(a), wide(b), wide(c))); }
-half each_med3_f16(half a, half b, half c) { return narrow(each_med3_f32(wide(a), wide(b), wide(c))); }
-// With a NaN if one of them is.
-template <class T>
-T minimum(T a, T b) {
-  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : smaller(a, b);
-}
-template <class T>
-T maximum(T a, T b) {
-  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : larger(a, b);
-}
-double each_minimum_f64(double a, double b) { return minimum(a, b); }
-double each_maximum_f64(double a, double b) { return maximum(a, b); }
-float each_minimummaximum_f32(float a, float b, float c) { return maximum(minimum(a, b), c); }
-float each_maximumminimum_f32(float a, float b, float c) { return minimum(maximum(a, b), c); }
-half each_minimummaximum_f16(half a, half b, half c) {
-  return narrow(each_minimummaximum_f32(wide(a), wide(b), wide(c)));
-}
-half each_maximumminimum_f16(half a, half b, half c) {
-  return narrow(each_maximumminimum_f32(wide(a), wide(b), wide(c)));
-}
-half each_minimum3_f16(half a, half b, half c) { return narrow(minimum(minimum(wide(a), wide(b)), wide(c))); }
-half each_maximum3_f16(half a, half b, half c) { return narrow(maximum(maximum(wide(a), wide(b)), wide(c))); }
-template <class F>
-u32 of_half_pairs(u32 a, u32 b, u32 c, F f) {
-  const auto at = [&](int bit) {
-    return f(half{static_cast<u16>(a >> bit)}, half{static_cast<u16>(b >> bit)},
-             half{static_cast<u16>(c >> bit)})
-        .bits;
-  };
+// Minima and maxima of two, and of three, by what becomes of NaNs (OfNan). min and max stand for the names of the two.
+#define TWO(T, min, max, t, of)                                            \
+  T each_##min##_##t(T a, T b) { return extreme<OfNan::of, false>(a, b); } \
+  T each_##max##_##t(T a, T b) { return extreme<OfNan::of, true>(a, b); }
+#define THREE(T, min, max, t)                                                                    \
+  T each_##min##3_##t(T a, T b, T c) { return each_##min##_##t(each_##min##_##t(a, b), c); }     \
+  T each_##max##3_##t(T a, T b, T c) { return each_##max##_##t(each_##max##_##t(a, b), c); }     \
+  T each_##max##min##_##t(T a, T b, T c) { return each_##min##_##t(each_##max##_##t(a, b), c); } \
+  T each_##min##max##_##t(T a, T b, T c) { return each_##max##_##t(each_##min##_##t(a, b), c); }
+#define MEDIAN(T, t)                                                                             \
+  T each_med3_##t(T a, T b, T c) {                                                               \
+    const auto x = value_of(a), y = value_of(b), z = value_of(c);                                \
+    if (x != x || y != y || z != z) return each_min3_##t(a, b, c);                               \
+    const auto most = value_of(each_max3_##t(a, b, c));                                          \
+    return most == x ? each_max_##t(b, c) : most == y ? each_max_##t(a, c) : each_max_##t(a, b); \
+  }
+TWO(float, min, max, f32, kIeee)
+THREE(float, min, max, f32)
+MEDIAN(float, f32)
+TWO(float, min, max, num_f32, kNumber)
+THREE(float, min, max, num_f32)
+MEDIAN(float, num_f32)
+TWO(float, minimum, maximum, f32, kNan)
+THREE(float, minimum, maximum, f32)
+TWO(half, min, max, f16, kIeee)
+THREE(half, min, max, f16)
+MEDIAN(half, f16)
+TWO(half, min, max, num_f16, kNumber)
+THREE(half, min, max, num_f16)
+MEDIAN(half, num_f16)
+TWO(half, minimum, maximum, f16, kNan)
+THREE(half, minimum, maximum, f16)
+TWO(double, min, max, f64, kIeee)
+TWO(double, min, max, num_f64, kNumber)
+TWO(double, minimum, maximum, f64, kNan)
+#undef TWO
+#undef THREE
+#undef MEDIAN
+
+template <class F, class... Words>
+u32 of_half_pairs(F f, Words... words) {
+  const auto at = [&](int bit) { return f(half{static_cast<u16>(words >> bit)}...).bits; };
   return at(0) | u32{at(16)} << 16;
 }
-u32 each_pk_minimum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_minimum3_f16); }
-u32 each_pk_maximum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(a, b, c, each_maximum3_f16); }
-u32 each_pk_minimum_f16(u32 a, u32 b) { return each_pk_minimum3_f16(a, b, b); }
-u32 each_pk_maximum_f16(u32 a, u32 b) { return each_pk_maximum3_f16(a, b, b); }
-float each_maxmin_f32(float a, float b, float c) { return smaller(larger(a, b), c); }
-float each_minmax_f32(float a, float b, float c) { return larger(smaller(a, b), c); }
-half each_maxmin_f16(half a, half b, half c) { return narrow(each_maxmin_f32(wide(a), wide(b), wide(c))); }
-half each_minmax_f16(half a, half b, half c) { return narrow(each_minmax_f32(wide(a), wide(b), wide(c))); }
+u32 each_pk_minimum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(each_minimum3_f16, a, b, c); }
+u32 each_pk_maximum3_f16(u32 a, u32 b, u32 c) { return of_half_pairs(each_maximum3_f16, a, b, c); }
+u32 each_pk_minimum_f16(u32 a, u32 b) { return of_half_pairs(each_minimum_f16, a, b); }
+u32 each_pk_maximum_f16(u32 a, u32 b) { return of_half_pairs(each_maximum_f16, a, b); }
+u32 each_pk_min_f16(u32 a, u32 b) { return of_half_pairs(each_min_f16, a, b); }
+u32 each_pk_max_f16(u32 a, u32 b) { return of_half_pairs(each_max_f16, a, b); }
+u32 each_pk_min_num_f16(u32 a, u32 b) { return of_half_pairs(each_min_num_f16, a, b); }
+u32 each_pk_max_num_f16(u32 a, u32 b) { return of_half_pairs(each_max_num_f16, a, b); }
 i32 each_maxmin_i32(i32 a, i32 b, i32 c) { return std::min(std::max(a, b), c); }
 i32 each_minmax_i32(i32 a, i32 b, i32 c) { return std::max(std::min(a, b), c); }
 u32 each_maxmin_u32(u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }
 u32 each_minmax_u32(u32 a, u32 b, u32 c) { return std::max(std::min(a, b), c); }
-float each_minimum3_f32(float a, float b, float c) {
-  return a != a || b != b || c != c ? NAN : each_min3_f32(a, b, c);
-}
-float each_maximum3_f32(float a, float b, float c) {
-  return a != a || b != b || c != c ? NAN : each_max3_f32(a, b, c);
-}
-
 double each_rcp_f64(double x) { return 1.0 / x; }
 double each_rsq_f64(double x) { return static_cast<double>(1.0L / std::sqrt(static_cast<long double>(x))); }
 double each_sqrt_f64(double x) { return std::sqrt(x); }
