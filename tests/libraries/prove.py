@@ -1,6 +1,7 @@
 """Asks `prove` about the kernels that public libraries' operators, and Triton's tutorials, launch.
 
-    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER] [--reasons] [--write]
+    python tests/libraries/prove.py [LIBRARY ...] [--only NAME] [--tutorials FOLDER] [--reasons] [--jobs 1]
+        [--write]
 
 The cases of cases_<library>.py run in one program, and each tutorial is one, through `triton-runner prove
 --json`. A kernel with other constants, or whose sizes belong together otherwise, is another row. Seconds are
@@ -48,9 +49,12 @@ def kept(name: str, make) -> list[dict]:
     return json.loads(path.read_text())
 
 
-def prove(words: list[str], environment: dict[str, str], seconds: float = SECONDS) -> list[dict]:
+def prove(
+    words: list[str], environment: dict[str, str], seconds: float = SECONDS, jobs: int = 1
+) -> list[dict]:
     """The proofs of what a program launches; none where it fails."""
     command = [sys.executable, "-m", "triton_runner", "prove", "--json", "--timeout", str(seconds)]
+    command += ["--jobs", str(jobs)]
     command += [word for name in PROPERTIES for word in ("--property", name)]
     command += ["--launches", "2000", "--given", GIVEN, *words]
     KEPT.mkdir(parents=True, exist_ok=True)  # tutorials write their pictures where they are run
@@ -64,11 +68,11 @@ def prove(words: list[str], environment: dict[str, str], seconds: float = SECOND
         return []
 
 
-def of_library(name: str, only: str) -> list[dict]:
+def of_library(name: str, only: str, jobs: int) -> list[dict]:
     environment = libraries.environment(name) | libraries.SHORT
     pretend = libraries.LIBRARIES[name][1][-1]
     words = [*["--pretend-cuda"] * pretend, str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
-    proofs = prove(words, environment)
+    proofs = prove(words, environment, jobs=jobs)
     for kernel, given in DECLARED.get(name, {}).items():
         if any(proof["kernel"] == kernel for proof in proofs):
             again = prove(["--kernel", kernel, "--given", given, *words], environment)
@@ -141,11 +145,14 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--tutorials", default="")
     parser.add_argument("--reasons", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if unknown := {*options.libraries} - {*libraries.LIBRARIES}:
         parser.error(f"no library {', '.join(unknown)}; there are {', '.join(libraries.LIBRARIES)}")
-    make = {name: functools.partial(of_library, name, options.only) for name in options.libraries}
+    make = {
+        name: functools.partial(of_library, name, options.only, options.jobs) for name in options.libraries
+    }
     groups = {name: of() if options.only else kept(name, of) for name, of in make.items()}
     if options.tutorials:
         groups["tutorials"] = of_tutorials(options.tutorials)
@@ -165,7 +172,7 @@ def main() -> None:
     if options.write:
         columns = ["of", "kernels", *PROPERTIES, "median s", "longest s"]
         what = f"kernels that libraries and tutorials launch, `--given '{GIVEN}'`, decided in {LIMIT} s"
-        command = "python tests/libraries/prove.py " + " ".join(options.libraries)
+        command = "python tests/libraries/prove.py LIBRARY ... --tutorials FOLDER"
         old = results.read("prove").get("libraries", {"table": {"rows": []}})["table"]["rows"]
         rows = [*(row for row in old if row[0] not in groups), *rows]
         rows = [row for row in rows if row[0] != "all"]

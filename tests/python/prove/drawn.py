@@ -61,16 +61,17 @@ class Drawing:
         self._equal = [*self._equations()]
 
     def count(self, launches: int, seconds: float = math.inf, least: int = 0) -> Counts:
-        """So many launches; the least number is enough after so many seconds, or draws."""
-        counts, began = Counts(), run.now()
+        """So many launches; the least number is enough after so many seconds, or draws. Where few sizes give
+        a launch, these are taken again, with other integers in memory."""
+        counts, began, ran = Counts(), run.now(), []
         for draw in range(_MOST_DRAWS * launches):
             is_late = run.now() - began > seconds or draw >= 4 * launches
             if counts.launches >= (least if is_late else launches):
                 break
-            model = self._drawn()
+            model = self._random.choice(ran) if is_late and ran else self._drawn()
             made = model and self._refuter.made(model)
-            if made:
-                self._look(made[0], model, counts)
+            if made and self._look(made[0], model, counts):
+                ran.append(model)
         return counts
 
     def small(self) -> tuple | None:
@@ -150,10 +151,11 @@ class Drawing:
 
     # ---- launches
 
-    def _look(self, launch, model: dict, counts: Counts) -> None:
+    def _look(self, launch, model: dict, counts: Counts) -> bool:
+        """Runs a launch, unless its memory is too large."""
         sizes = [value.size for _, value in launch.named if hasattr(value, "size")]
         if sum(sizes) > 2 * MOST:
-            return
+            return False
         self._fill(launch, model)
         checks = ",".join(sorted({_CHECKS[one] for one in self.proved & set(_CHECKS)} - {None}))
         whole = math.prod(launch.grid)
@@ -175,6 +177,7 @@ class Drawing:
             example = self._refuter.uncovered(model)
             if example is not None:
                 counts.wrong.append(f"{launch.shown}, grid {launch.grid}: {example.report}")
+        return True
 
     def _fill(self, launch, model: dict) -> None:
         """Integers in memory: any of those that are declared, else small ones and any."""

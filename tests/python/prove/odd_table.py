@@ -87,9 +87,16 @@ _ROWS = {
     "clamped": ([P, P, I, I], B, BLOCKS, f"{RING}, m < 2**30", "bounds", ""),
     "chained": ([P, P, I], B, BLOCKS, f"{SMALL_FLAT}, n >= 1", "bounds", ""),
 }  # fmt: skip
-# name: (kernel, types, constants, grid, assumptions, what fails for some launch)
-KERNELS_ODD = {}
-for _name, (_types, _constants, _grid, _given, *_fails) in _ROWS.items():
-    for _wrong, _fail in enumerate(reversed(_fails)):
-        _own = _grid if isinstance(_grid, str) else _grid[_wrong]
-        KERNELS_ODD[f"{_name} {_wrong}"] = (_name, _types, {**_constants, "W": _wrong}, _own, _given, _fail)
+
+
+def told(rows: dict) -> dict:
+    """{name: (kernel, types, constants, grid, assumptions, what fails for some launch)}"""
+    found = {}
+    for name, (types, constants, grid, given, *fails) in rows.items():
+        for wrong, fail in enumerate(reversed(fails)):
+            own = grid if isinstance(grid, str) else grid[wrong]
+            found[f"{name} {wrong}"] = (name, types, {**constants, "W": wrong}, own, given, fail)
+    return found
+
+
+KERNELS_ODD = told(_ROWS)

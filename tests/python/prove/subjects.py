@@ -1,5 +1,6 @@
 """Has the kernels of the tables as subjects, with what is given of them."""
 
+import careless_table as careless
 import odd_table as odd
 import proved_table as table
 import varied_table as varied
@@ -7,7 +8,10 @@ from triton_runner.verbs.prove import run
 
 KERNELS = {name: (table.KERNELS, name, *row[:4]) for name, row in table.RIGHT.items()}
 KERNELS |= {name: (varied.KERNELS, *row) for name, row in varied.RIGHT.items()}
-ODD = {name: (odd.FILE, *row[:-1]) for name, row in odd.KERNELS_ODD.items()}  # right and wrong
+# Right and wrong; FAILS: what fails of each for some launch.
+ODD = {name: (odd.FILE, *row[:-1]) for name, row in odd.KERNELS_ODD.items()}
+ODD |= {name: (careless.FILE, *row[:-1]) for name, row in careless.KERNELS_CARELESS.items()}
+FAILS = {name: row[-1].split() for name, row in (odd.KERNELS_ODD | careless.KERNELS_CARELESS).items()}
 
 
 def subject(name: str):

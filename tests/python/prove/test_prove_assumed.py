@@ -261,3 +261,20 @@ def test_a_size_that_is_equal_in_the_launch(tmp_path, shape, scale, asked, given
     (found,) = of_program(tmp_path, program, (f"numel < 2**28{given}",))
     assert verdicts(found)["bounds"] == verdict, found.answers[0]
     assert words in "".join(one.text for one in (*found.answers[0].reasons, *found.answers[0].assumptions))
+
+
+def test_a_divisor_that_is_a_stride_of_another_tensor(tmp_path):
+    """A quotient depends on it, also where it may be 0, which it never is in the program."""
+    launch = """
+@triton.jit
+def repeated(x, out, n, step, last, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i // step, i < n), i < n)
+
+short, other = torch.zeros(4), torch.zeros(8, 256)
+repeated[(8,)](short, out, n, other.stride(0), short.numel(), BLOCK=128)
+"""
+    (found,) = of_program(tmp_path, launch, ("numel < 2**30",))
+    answer = next(one for one in found.answers if one.property == "bounds")
+    assert answer.verdict == "unknown", answer
+    assert "step, the stride of a tensor that is not an argument" in answer.reasons[0].text

@@ -128,8 +128,93 @@ def test_tensor_memory_that_is_read_too_early():
     assert wait and any(one.startswith("ttng.tmem_load reads") for one in clashes), clashes
 
 
-def test_tasks_that_nobody_follows_are_never_proved():
+# ---- warp-specialised tasks
+
+
+SPECIALISED = {
+    "signature": f"{H}, {H}, {F}, {I}, {I}, {I}", "constexprs": TENSOR, "target": "cuda:100",
+    "options": {"num_stages": 3},
+}  # fmt: skip
+
+
+def without(text: str, op: str, number: int) -> str:
+    """A text without the op of that name that has the number."""
+    lines = text.split("\n")
+    at = [i for i, line in enumerate(lines) if line.lstrip().startswith(op)][number]
+    return "\n".join(lines[:at] + lines[at + 1 :])
+
+
+def test_tasks_wait_for_each_other():
+    """A product whose copies and products the compiler gives to tasks is proved, and each wait that is left
+    out is refuted by a launch. The first wait is for a phase before the first one, which is over."""
+    subject = run.of_kernel(f"{KERNELS}:specialised", "specialised", SPECIALISED)
+    given = "a.shape == (M, K), b.shape == (N, K), c.shape == (M, N), M % 16 == 0, N % 16 == 0, K % 16 == 0"
+    subject.assume((given,), "cdiv(M, BM), cdiv(N, BN)")
+    subject.simplify()
+    solver, reader = run.read(subject, 5)
+    refuter = run.Refuter(subject, solver, 5, reader.accesses)
+    text, metadata = subject.ttgir
+    found = []
+    for op, number in ((None, 0), *(("ttng.wait_barrier", i) for i in range(4)), ("ttng.tc_gen5_commit", 0)):
+        subject.ttgir = without(text, op, number) if op else text, metadata
+        found.append(run.shared.of_kernel(subject, refuter, reader.loops))
+    assert [one.verdict for one in found] == ["proved", "proved", *["refuted"] * 4]
+    reports = [one.counter_example.report for one in found[2:]]
+    assert [("data race" in one, "deadlock" in one) for one in reports] == [
+        (False, True), (True, False), (True, False), (False, True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name, wrong",
+    [("bad-race-partitions", "may still read"), ("race-partitions", None), ("race-fence", None)],
+)
+def test_tasks_that_take_turns(name, wrong):
+    """Accesses that are not asynchronous are looked at between tasks."""
+    text = (
+        (HERE.parents[2] / "cases" / "check" / f"{name}.ttgir").read_text().partition("// ---- expected")[0]
+    )
+    found = explored(text)
+    assert (bool(found.clashes), found.problems) == (wrong is not None, {})
+    assert wrong is None or all(wrong in one for one in found.clashes)
+
+
+@pytest.mark.parametrize("name", ["tlx_tcgen05_kernel"])
+def test_a_ring_that_counts_its_turns(name):
+    """Slots and phases are quotients and remainders of a number that grows."""
+    path = HERE.parents[3] / "examples/runner/tlx/v3.8.0/ttgir/sm100" / f"{name}.ttgir"
+    text = path.read_text()
+    right = explored(text)
+    assert (right.clashes, right.problems) == ({}, {})
+    waits = text.count("ttng.wait_barrier")
+    wrong = [explored(without(text, "ttng.wait_barrier", i)) for i in range(waits)]
+    assert waits == 3 and all(one.clashes or one.problems for one in wrong)
+    more = text.replace("%c3_i32 = arith.constant 3", "%c3_i32 = arith.constant 4")  # than there are slots
+    found = explored(more)
+    assert more != text and (found.clashes or found.problems)
+
+
+@pytest.mark.parametrize("in_flight, verdict", [(1, "proved"), (2, "refuted")])
+def test_a_product_of_tasks_in_gluon(in_flight, verdict):
+    """A buffer is given back behind the next product, of which two may not be in flight then."""
+    words = ("--pretend-cuda", "-t", "cuda:90", str(HERE.with_name("gluon_tasks.py")), str(in_flight))
+    _, answer = prove(*words)
+    assert answer["verdict"] == verdict, answer
+    example = answer.get("counter_example")
+    assert (example is None) == (verdict == "proved")
+    if example:
+        assert "data race" in example["report"]
+        assert example["arguments"]["a_desc"] == "a descriptor of float16[64, 320] by [64, 32]"
+
+
+def test_what_is_not_followed_of_tasks_is_unknown():
     text = ttgir("specialised", (H, H, F, I, I, I), TENSOR, "cuda:100", 3)
-    answer = run.shared.answer(text, "specialised", lambda settings: None)
-    assert answer.verdict == "unknown"
-    assert any("ttg.warp_specialize is not followed" in one.text for one in answer.reasons)
+    for old, new, why in (
+        ("ttng.barrier_expect %total_47, 24576", "ttng.barrier_expect %total_47, 24000", "does not end"),
+        ("ttng.init_barrier %total_9, 1", "ttng.init_barrier %total_9, 2", "does not end"),
+        ("ttng.wait_barrier %total_44, %total_43", "ttng.wait_barrier %total_44, %arg14", "phase"),
+    ):
+        assert old in text
+        answer = run.shared.answer(text.replace(old, new), "specialised", lambda settings: None)
+        assert answer.verdict == "unknown" and any(why in one.text for one in answer.reasons), answer
+        assert all(one.line for one in answer.reasons)

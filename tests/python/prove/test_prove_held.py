@@ -6,6 +6,7 @@ import torch
 
 pytest.importorskip("z3")
 
+from triton.tools.tensor_descriptor import TensorDescriptor
 from triton_runner.verbs.prove.held import Held
 
 
@@ -62,3 +63,9 @@ def test_views_are_looked_at_by_their_elements():
 
 def test_nothing_given_is_nothing_broken():
     assert Held(()).broken == []
+
+
+def test_a_descriptor_is_its_tensor():
+    described = TensorDescriptor.from_tensor(X, [1, 4])
+    assert broken("numel < 12", x=described) == ["x.numel = 12"]
+    assert broken("x.shape == (3, 4), numel < 13", x=described) == []

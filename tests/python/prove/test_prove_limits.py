@@ -1,12 +1,18 @@
 """A question ends: terms that share parts are not taken apart again and again, Z3 has a limit of its own, and
-a kernel that is not read in its time is unknown."""
+a kernel that is not read in its time is unknown. So is one of which Z3 fails, or ends the process."""
+
+import json
+import os
+import signal
+from pathlib import Path
 
 import pytest
+import warm
 
 pytest.importorskip("z3")
 
 import subjects
-from triton_runner.verbs.prove import run
+from triton_runner.verbs.prove import apart, run
 from triton_runner.verbs.prove.limit import now, resources
 from triton_runner.verbs.prove.solver import Encoder, Solver
 from triton_runner.verbs.prove.terms import (
@@ -57,3 +63,49 @@ def test_a_kernel_that_is_not_read_in_its_time():
     assert any("not read within its time" in one.why for one in reader.problems)
     found = run.proof(subject, ("bounds", "overflow", "disjoint", "covered", "ends"), -1)
     assert len(found.answers) == 5 and {one.verdict for one in found.answers} == {"unknown"}
+
+
+def test_z3_that_fails_does_not_answer(monkeypatch):
+    import z3
+
+    def check(*_):
+        raise z3.Z3Exception("out of memory")
+
+    monkeypatch.setattr(z3.Solver, "check", check)
+    found = run.proof(subjects.subject("add"), ("bounds",), 5)
+    (answer,) = found.answers
+    assert answer.verdict == "unknown" and "Z3 did not answer within" in answer.reasons[0].text
+
+
+def end(number: int):
+    os.kill(os.getpid(), number)
+
+
+def test_results_of_processes():
+    """They come in order, large ones too, and an end or an error of one leaves the others."""
+    made = [lambda: "x" * 1_000_000, lambda: end(signal.SIGKILL), lambda: 3, lambda: end(signal.SIGSEGV)]
+    for jobs in (1, 3):
+        found = apart.each(made, jobs, lambda number, words: (number, words))
+        assert [found[0] == "x" * 1_000_000, found[2]] == [True, 3]
+        assert found[1] == (1, "by SIGKILL, as where there is no memory left")
+        assert found[3] == (3, "by SIGSEGV")
+    with pytest.raises(ZeroDivisionError):
+        apart.each([lambda: 1, lambda: 1 // 0], 2, None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_z3_that_ends_the_process(monkeypatch, number):
+    """One kernel is unknown, and says why; Z3 is well for the other one."""
+    proof = run.proof
+
+    def dies(subject, *words):
+        return end(number) if subject.name == "bounded" else proof(subject, *words)
+
+    monkeypatch.setattr(run, "proof", dies)
+    path = Path(__file__).parents[1] / "prove" / "two_kernels.py"
+    done = warm.invoke("prove", "--json", "--jobs", "2", "--property", "bounds", str(path))
+    proofs = json.loads(done.stdout[done.stdout.index("{") :])["proofs"]
+    found = {one["kernel"]: one["answers"][0] for one in proofs}
+    assert done.exit_code == 4 and found["plain"]["verdict"] == "proved"
+    assert found["bounded"]["verdict"] == "unknown"
+    assert number.name in found["bounded"]["reasons"][0]["text"]

@@ -1,91 +1,114 @@
 """Shared and tensor memory of a kernel's TTGIR: whether a wait stands between each asynchronous copy and what
-reads its slot, and between each asynchronous read and what writes it next, for every trip count.
+reads its slot, between each asynchronous read and what writes it next, and between accesses of different
+warp-specialised tasks, for every trip count.
 
-The numbers that choose slots come from constants and from what loops carry. All states of these numbers, and
-of copies, products and stores in flight, are visited: a loop ends after any iteration, an unknown branch goes
-both ways, and a state that was seen is not visited again. What is not followed makes the answer unknown.
-Barriers between synchronous accesses are put in by the compiler after TTGIR and are not looked at, nor is
-which allocations share a place.
+The states that tasks can be in together are visited: how far each is on its paths, the phases of mbarriers,
+and of each access the tasks that know that it is over. A task knows of what another one did by a wait for a
+phase at which that one arrived later. So the order of other steps does not matter: of these one is taken, and
+only waits are tried in all orders. What is not followed makes the answer unknown. Barriers between
+synchronous accesses of one task are put in by the compiler after TTGIR and are not looked at, nor is which
+allocations share a place.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import operator
+import math
 
 from triton_runner.verbs.prove.facts import Place
+from triton_runner.verbs.prove.paths import MOST_STATES, SPECIALISED, Paths, Slot, Step, TooMany, group, place
 
-_MOST_STATES = 20_000
-_MOST_NUMBER = 64  # above which a carried number is any: it counts iterations
-_VIEWS = (
-    "ttg.memdesc_trans", "ttg.memdesc_reshape", "ttg.memdesc_reinterpret", "ttg.memdesc_subslice",
-    "ttng.tmem_subslice",
-)  # fmt: skip
-# Copies of TMA are taken to be made whatever their predicate is: without a copy nothing waits for it.
-_PREDICATED = ("ttng.wait_barrier", "ttng.tc_gen5_mma", "ttng.tc_gen5_commit")
-_ARITHMETIC = {
-    "arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul,
-    "arith.xori": operator.xor, "arith.andi": operator.and_, "arith.ori": operator.or_,
-}  # fmt: skip
-_SAME = ("arith.extui", "arith.extsi", "arith.trunci", "arith.index_cast")
-_COMPARED = {
-    "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt,
-    "sge": operator.ge,
-}  # fmt: skip
+_ASYNC = "async copy", "product", "store", "copy of TMA"  # by whom an access is made that a task starts
+_COPY, _PRODUCT, _STORE, _TMA = _ASYNC
+_TENSOR = "product of tensor memory"  # these are made one after the other
 
 
 @dataclasses.dataclass(frozen=True)
-class Slot:
-    """A part of an allocation. index: None: nobody knows which."""
-
-    allocation: int
-    index: int | None
-
-    def meets(self, other) -> bool:
-        same = self.allocation == other.allocation
-        return same and (None in (self.index, other.index) or self.index == other.index)
-
-
-@dataclasses.dataclass(frozen=True)
-class Copy:
-    """Something asynchronous that has a slot. place: its line; reads: it reads the slot, and does not write
-    it."""
+class Access:
+    """by: (what makes it, the task); reads: it reads the slot, and does not write it."""
 
     slot: Slot
-    place: Place
+    by: tuple
+    reads: bool
     op: str
-    reads: bool = False
+    place: Place
+
+
+@dataclasses.dataclass(frozen=True)
+class Barrier:
+    """An mbarrier in its phase. count: of arrivals that end it; bytes: that are expected and not copied yet;
+    waits: what arrives is asynchronous; told: the accesses that are over when it ends; before: when the last
+    one ended."""
+
+    count: int
+    parity: int = 0
+    arrived: int = 0
+    bytes: int = 0
+    waits: bool = False
+    told: frozenset = frozenset()
+    before: frozenset = frozenset()
+
+    @property
+    def is_full(self) -> bool:
+        return self.arrived == self.count and self.bytes == 0
+
+    def next(self) -> Barrier:
+        return Barrier(self.count, 1 - self.parity, before=self.told)
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """Keeps what is in flight. open: copies without a group; groups: those of committed groups, the oldest
-    first; products, stores: the same of what reads shared memory; barriers: (slot, parity, copies) of
-    mbarriers that copies, or products of tensor memory, arrive at; tensor: of such products that none was
-    told of."""
+    """known: {(an access, who knows that it is over)} of those that some task does not know of; barriers:
+    {(slot, its barrier)}; flights: {(task, what, groups)}: the accesses of each group that a task started,
+    the oldest first, of asynchronous copies the last one without a group."""
 
-    open: frozenset = frozenset()
-    groups: tuple = ()
-    products: tuple = ()
-    stores: tuple = ()
+    known: frozenset = frozenset()
     barriers: frozenset = frozenset()
-    tensor: frozenset = frozenset()
+    flights: frozenset = frozenset()
 
-    def _told(self):
-        yield from self.tensor
-        for _, _, copies in self.barriers:
-            yield from copies
+    def barrier(self, slot) -> Barrier | None:
+        return next((one for at, one in self.barriers if at == slot), None)
 
-    def written(self):
-        yield from self.open
-        for group in self.groups:
-            yield from group
-        yield from (one for one in self._told() if not one.reads)
+    def with_barrier(self, slot, barrier: Barrier) -> Memory:
+        others = {one for one in self.barriers if one[0] != slot}
+        return dataclasses.replace(self, barriers=frozenset(others | {(slot, barrier)}))
 
-    def read(self):
-        for group in (*self.products, *self.stores):
-            yield from group
-        yield from (one for one in self._told() if one.reads)
+    def groups(self, task: int, what: str) -> tuple:
+        return next((groups for *key, groups in self.flights if key == [task, what]), ())
+
+    def with_groups(self, task: int, what: str, groups: tuple) -> Memory:
+        others = {one for one in self.flights if one[:2] != (task, what)}
+        return dataclasses.replace(
+            self, flights=frozenset(others | ({(task, what, groups)} if groups else set()))
+        )
+
+    def accessed(self, access: Access, who) -> Memory:
+        """An access stands for earlier ones of its kind: who knows that it is over knows so of them."""
+        same = (access.slot, access.by, access.reads)
+        left = {pair for pair in self.known if (pair[0].slot, pair[0].by, pair[0].reads) != same}
+        return self._with_known(left)._with_known(left | {(access, frozenset(who))})
+
+    def _with_known(self, known: set) -> Memory:
+        """Keeps of these accesses who knows of them; no barrier tells of the others any more."""
+        gone = {one for one, _ in self.known} - {one for one, _ in known}
+        barriers = self.barriers
+        if gone:
+            barriers = frozenset(
+                (slot, dataclasses.replace(one, told=one.told - gone, before=one.before - gone))
+                for slot, one in barriers
+            )
+        return dataclasses.replace(self, known=frozenset(known), barriers=barriers)
+
+    def learnt(self, who, accesses) -> Memory:
+        known = frozenset((one, by | {who} if one in accesses else by) for one, by in self.known)
+        return dataclasses.replace(self, known=known)
+
+    def known_to(self, who) -> frozenset:
+        return frozenset(one for one, by in self.known if who in by)
+
+    def without(self, tasks: set) -> Memory:
+        """Drops what all of the tasks know."""
+        return self._with_known({pair for pair in self.known if not tasks <= pair[1]})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,448 +120,300 @@ class Clash:
     is_sure: bool
 
 
-class _TooMany(Exception):
-    pass
-
-
 class Buffers:
-    """function: a kernel of TTGIR. explore() fills clashes, problems (why, place) and count, of the ops that
-    access shared memory asynchronously or wait for such."""
+    """function: a kernel of TTGIR. explore() fills clashes, problems (why, place), stuck (those of them by
+    which tasks wait for ever) and count, of the ops that access shared memory asynchronously or wait for
+    that."""
 
     def __init__(self, function):
-        self._function = function
+        self._paths = Paths(function, lambda op: self._does(op) is not None)
         self.clashes: dict[str, Clash] = {}
-        self.problems: dict[str, Place] = {}
+        self.problems = self._paths.problems
+        self.stuck: list[str] = []
         self.accesses: set = set()
-        self._states = 0
-        self._numbers: dict = {}  # of allocations
+        self._done: set = set()  # the steps that some order has
 
     @property
     def count(self) -> int:
         return len(self.accesses)
 
     def explore(self) -> None:
-        blocks = self._function.regions[0].blocks
-        waiting, seen = [(blocks[0], {}, Memory())], set()
+        start = ((0, self._paths.start),)
+        waiting, seen = [(start, Memory())], {(start, Memory())}
         try:
             while waiting:
-                block, env, memory = waiting.pop()
-                key = (block, _key(env), memory)
-                if key in seen:
-                    continue
-                seen.add(key)
-                inner, last = _parted(block)
-                for after, held in self._ops(inner, env, memory):
-                    waiting += [(to, env, held) for to, env in self._successors(last, after)]
-        except _TooMany:
-            self._problem(f"more than {_MOST_STATES:,} states of shared memory", blocks[0].ops[0])
+                for state in self._next(*waiting.pop()):
+                    if state not in seen:
+                        seen.add(state)
+                        waiting.append(state)
+                if len(seen) > MOST_STATES:
+                    raise TooMany
+        except TooMany:
+            first = next((step.op for step in self._paths.steps.values() if step.op is not None), None)
+            self._problem(f"more than {MOST_STATES:,} states of shared memory", first)
+            return
+        for step in self._paths.steps.values():
+            if step.op is not None and step.op not in self._done:
+                self.stuck = ["no order of the tasks gets there: a wait before it does not end"]
+                self._problem(*self.stuck, step.op)
 
-    def _successors(self, last, env: dict) -> list:
-        if last is None:
-            return []
-        if last.name == "cf.br":
-            pairs = [(last.successors[0], last.operands)]
-        elif last.name == "cf.cond_br":
-            count = len(last.group("true_args"))
-            given = last.operands[1:]
-            pairs = [(last.successors[0], given[:count]), (last.successors[1], given[count:])]
-            cond = env.get(last.operands[0])
-            pairs = pairs if cond is None else [pairs[0 if cond else 1]]
-        else:
-            return []
-        return [(to, {**env, **_bound(to.args, given, env)}) for to, given in pairs]
+    def _does(self, op):
+        return getattr(self, "_" + op.name.replace(".", "_"), None)
 
-    # ---- ops
+    # ---- orders
 
-    def _ops(self, ops, env: dict, memory: Memory) -> list:
-        """The states after ops: (env, memory)."""
-        states = [(env, memory)]
-        for op in ops:
-            if op.regions:
-                states = _once([after for state in states for after in self._region_op(op, *state)])
-            else:
-                states = [self._op(op, *state) for both in states for state in self._decided(op, *both)]
-        return states
+    def _next(self, tasks: tuple, memory: Memory) -> list:
+        """The states after one step of a task: where a task has none that others see, of that task alone."""
+        found = []
+        for at, (task, step) in enumerate(tasks):
+            own = [(at, task, after) for after in step.after]
+            if own and not any(self._is_seen(after, memory) for after in step.after):
+                found = own
+                break
+            found += own
+        states = [self._taken(tasks, memory, *one) for one in found]
+        return [state for state in states if state is not None]
 
-    def _decided(self, op, env: dict, memory: Memory) -> list:
-        """The states in which it is known whether a predicated op does something."""
-        states = [env]
-        names = ("pred", "barrier_preds") if op.name in _PREDICATED else ()
-        for value in [value for name in names for value in _group(op, name)]:
-            states = [
-                {**one, value: flag} for one in states
-                for flag in ((0, 1) if one.get(value) is None else (one[value],))
-            ]  # fmt: skip
-        return [(one, memory) for one in states]
+    def _is_seen(self, step: Step, memory: Memory) -> bool:
+        """Whether the order of a step and those of other tasks matters: a wait, or what ends a phase that
+        nobody has waited for."""
+        if step.joins or (step.op is not None and step.op.name == "ttng.wait_barrier"):
+            return True
+        barriers = [memory.barrier(one) for one in step.given if isinstance(one, Slot)]
+        return any(one is not None and one.is_full for one in barriers)
 
-    def _region_op(self, op, env: dict, memory: Memory) -> list:
-        if op.name == "scf.if":
-            cond = env.get(op.operands[0])
-            sides = [side for side in (0, 1) if cond is None or bool(cond) is (side == 0)]
-            return [after for side in sides for after in self._side(op, side, env, memory)]
-        if op.name in ("scf.for", "scf.while"):
-            return self._loop(op, env, memory)
-        if any(self._is_shared(inner) for inner in _inside(op)):
-            self._problem(f"{op.name} is not followed", op)
-        return [(env, memory)]
-
-    def _side(self, op, side: int, env: dict, memory: Memory) -> list:
-        if len(op.regions) <= side or not op.regions[side].blocks:
-            return [(env, memory)]
-        inner, last = _parted(op.regions[side].blocks[0])
-        given = last.operands if last is not None else ()
-        return [
-            ({**env, **_bound(op.results, given, after)}, held)
-            for after, held in self._ops(inner, env, memory)
-        ]
-
-    def _loop(self, op, env: dict, memory: Memory) -> list:
-        """All states that leave a loop, which may end before each iteration."""
-        is_for = op.name == "scf.for"
-        first = op.regions[0].blocks[0]
-        inits = op.operands[3:] if is_for else op.operands
-        arguments = first.args[1:] if is_for else first.args
-        waiting, seen, left = [(_bound(arguments, inits, env), memory)], set(), []
-        while waiting:
-            carried, held = waiting.pop()
-            if (key := (_key(carried), held)) in seen:
-                continue
-            seen.add(key)
-            self._count_state()
-            here = {**env, **carried}
-            if is_for:
-                left.append(({**env, **_bound(op.results, arguments, here)}, held))
-                if _is_empty(op, env):
-                    continue
-            inner, end = _parted(first)
-            for after, then in self._ops(inner, here, held):
-                if end is None:
-                    waiting.append(({}, then))
-                elif not is_for:
-                    left.append(({**env, **_bound(op.results, end.operands[1:], after)}, then))
-                    second = op.regions[1].blocks[0]
-                    passed = {**after, **_bound(second.args, end.operands[1:], after)}
-                    ops, again = _parted(second)
-                    for last, at in self._ops(ops, passed, then):
-                        waiting.append((_small(_bound(arguments, again.operands, last)), at))
-                else:
-                    waiting.append((_small(_bound(arguments, end.operands, after)), then))
-        return _once(left)
-
-    def _count_state(self) -> None:
-        self._states += 1
-        if self._states > _MOST_STATES:
-            raise _TooMany
-
-    def _op(self, op, env: dict, memory: Memory) -> tuple:
-        self._count_state()
-        given = [env.get(value) for value in op.operands]
-        if any(result in env for result in op.results):  # of the turn before
-            env = {name: value for name, value in env.items() if name not in op.results}
-        if (number := _computed(op, given)) is not None:
-            return {**env, op.results[0]: number}, memory
-        if op.name in ("ttg.local_alloc", "ttng.tmem_alloc"):
-            slot = Slot(self._numbers.setdefault(op, len(self._numbers)), None)
-            if op.operands:
-                memory = self._writes(op, slot, memory)
-            return {**env, op.results[0]: slot}, memory
-        if op.name in ("ttg.memdesc_index", "ttg.memdesc_subview"):
-            slot = given[0]
-            if isinstance(slot, Slot) and slot.index is None:
-                index = given[1] if isinstance(given[1], int) else None
-                is_whole = op.name == "ttg.memdesc_subview" and len(op.operands[0].type.shape) == len(
-                    op.results[0].type.shape
-                )
-                slot = Slot(slot.allocation, None if is_whole else index)
-            return {**env, op.results[0]: slot}, memory
-        if op.name in _VIEWS:
-            return {**env, op.results[0]: given[0]}, memory
-        function = getattr(self, "_" + op.name.replace(".", "_"), None)
-        if function is not None:
-            return env, function(op, given, memory)
-        if self._is_shared(op) and op.name not in ("ttg.local_dealloc", "ttng.inval_barrier"):
-            self._problem(f"{op.name} is not followed", op)
-        return env, memory
-
-    def _is_shared(self, op) -> bool:
-        kinds = {value.type.kind for value in (*op.operands, *op.results)}
-        return "memdesc" in kinds or op.name.startswith(("ttg.warp_", "ttng.tc", "ttng.tmem", "ttng.arrive"))
+    def _taken(self, tasks: tuple, memory: Memory, at: int, task: int, step: Step) -> tuple | None:
+        """The state after a step; None: the task has to wait."""
+        places = dict(tasks)
+        if step.joins:
+            if any(places[other].after for other in step.joins):
+                return None
+            for other in step.joins:
+                memory = memory.learnt(task, memory.known_to(other))
+                del places[other]
+        elif step.op is not None and step.op.name != SPECIALISED:
+            after = self._does(step.op)(step.op, step.given, memory, task)
+            if after is None:
+                return None
+            memory = after
+        self._done.add(step.op)
+        places[task] = step
+        for other, start in step.starts:
+            memory = memory.learnt(other, memory.known_to(task))
+            memory = dataclasses.replace(
+                memory, flights=frozenset(one for one in memory.flights if one[0] != other)
+            )
+            places[other] = start
+        memory = memory.without({*places})
+        return tuple(sorted(places.items(), key=lambda pair: pair[0])), memory
 
     # ---- accesses
 
-    def _reads(self, op, slot, memory: Memory) -> Memory:
-        return self._meets(op, slot, memory, [(memory.written(), "reads", "may still write")])
+    def _access(self, op, slot, reads: bool, memory: Memory, task: int, by: str = "") -> tuple:
+        """(the memory, the access) after an access, which is made by the task, or by what it starts."""
+        if not isinstance(slot, Slot):
+            self._problem(f"{op.name} accesses shared memory that is not followed", op)
+            return memory, None
+        who = (by, task) if by == _TENSOR else task
+        for other, knowing in memory.known:
+            if other.slot.meets(slot) and who not in knowing and not (reads and other.reads):
+                self._clash(op, slot, reads, other)
+        access = Access(slot, (by, task), reads, op.name, place(op))
+        if by:
+            self.accesses.add(op)
+        return memory.accessed(access, () if by and by != _TENSOR else (who,)), access
 
-    def _writes(self, op, slot, memory: Memory) -> Memory:
-        kinds = [(memory.read(), "writes", "may still read"), (memory.written(), "writes", "may still write")]
-        return self._meets(op, slot, memory, kinds)
-
-    def _meets(self, op, slot, memory: Memory, kinds: list) -> Memory:
-        for copies, does, may in kinds if isinstance(slot, Slot) else ():
-            for copy in copies:
-                if copy.slot.meets(slot):
-                    text = (
-                        f"{op.name} {does} a slot of shared memory that {copy.op} at {copy.place} {may}: "
-                        "no wait for it stands between them"
-                    )
-                    self._clash(text, op, slot, copy)
-        return memory
-
-    def _clash(self, text: str, op, slot: Slot, copy: Copy) -> None:
-        is_sure = None not in (slot.index, copy.slot.index) or slot == copy.slot
+    def _clash(self, op, slot: Slot, reads: bool, other: Access) -> None:
+        does, may = "reads" if reads else "writes", "read" if other.reads else "write"
+        text = (
+            f"{op.name} {does} a slot of shared memory that {other.op} at {other.place} may still {may}: "
+            "no wait for it stands between them"
+        )
+        is_sure = None not in (slot.index, other.slot.index) or slot == other.slot
         old = self.clashes.get(text)
         if old is None or (is_sure and not old.is_sure):
-            self.clashes[text] = Clash(text, _place(op), is_sure)
+            self.clashes[text] = Clash(text, place(op), is_sure)
 
-    def _started(self, op, slot, reads: bool = False) -> Copy:
+    def _waits(self, op, memory: Memory, task: int, what: str, count: int) -> Memory:
+        """A wait until so many groups are left in flight."""
         self.accesses.add(op)
-        return Copy(slot, _place(op), op.name, reads)
+        groups = memory.groups(task, what)
+        left = groups[max(len(groups) - count, 0) :] if count else ()
+        over = {one for group in groups[: len(groups) - len(left)] for one in group}
+        over -= {one for group in left for one in group}
+        return memory.with_groups(task, what, left).learnt(task, over)
 
-    def _ttg_local_load(self, op, given, memory):
-        return self._reads(op, given[0], memory)
+    def _ttg_local_alloc(self, op, given, memory, task):
+        return self._access(op, given[0], False, memory, task)[0]
 
-    def _ttg_local_store(self, op, given, memory):
-        return self._writes(op, given[1], memory)
+    _ttng_tmem_alloc = _ttg_local_alloc
 
-    def _ttg_async_copy_global_to_local(self, op, given, memory):
-        slot = given[1]
-        if not isinstance(slot, Slot):
-            self._problem("a copy into shared memory that is not followed", op)
-            return memory
-        memory = self._writes(op, slot, memory)
-        return dataclasses.replace(memory, open=memory.open | {self._started(op, slot)})
+    def _ttg_local_load(self, op, given, memory, task):
+        return self._access(op, given[0], True, memory, task)[0]
 
-    def _ttg_async_commit_group(self, op, given, memory):
-        return dataclasses.replace(memory, open=frozenset(), groups=(*memory.groups, memory.open))
+    _ttng_tmem_load = _ttg_local_load
 
-    def _ttg_async_wait(self, op, given, memory):
-        self.accesses.add(op)
-        return dataclasses.replace(memory, groups=_last(memory.groups, op.attr("num").value))
+    def _ttg_local_store(self, op, given, memory, task):
+        return self._access(op, given[1], False, memory, task)[0]
 
-    def _ttng_warp_group_dot(self, op, given, memory):
-        slots = [slot for slot in given[:2] if isinstance(slot, Slot)]
-        for slot in slots:
-            memory = self._reads(op, slot, memory)
+    def _ttng_tmem_store(self, op, given, memory, task):
+        return self._access(op, *_of(op, given, "dst"), False, memory, task)[0]
+
+    def _ttg_async_copy_global_to_local(self, op, given, memory, task):
+        memory, access = self._access(op, given[1], False, memory, task, _COPY)
+        *groups, last = memory.groups(task, _COPY) or (frozenset(),)
+        return memory.with_groups(task, _COPY, (*groups, last | {access}))
+
+    def _ttg_async_commit_group(self, op, given, memory, task):
+        groups = memory.groups(task, _COPY) or (frozenset(),)
+        return memory.with_groups(task, _COPY, (*groups, frozenset()))
+
+    def _ttg_async_wait(self, op, given, memory, task):
+        *groups, last = memory.groups(task, _COPY) or (frozenset(),)
+        memory = self._waits(
+            op, memory.with_groups(task, _COPY, tuple(groups)), task, _COPY, op.attr("num").value
+        )
+        groups = memory.groups(task, _COPY)
+        return memory.with_groups(task, _COPY, (*groups, last) if groups or last else ())
+
+    def _ttng_warp_group_dot(self, op, given, memory, task):
         flag = op.attr("isAsync")
-        if flag is None or not flag.value:
-            return dataclasses.replace(memory, products=())
-        started = frozenset(self._started(op, slot) for slot in slots)
-        return dataclasses.replace(memory, products=(*memory.products, started))
+        by = _PRODUCT if flag is not None and flag.value else ""
+        slots = [value for value, operand in zip(given[:2], op.operands, strict=False)
+                 if operand.type.kind == "memdesc"]  # fmt: skip
+        started = set()
+        for slot in slots:
+            memory, access = self._access(op, slot, True, memory, task, by)
+            started.add(access)
+        if not by:
+            return self._waits(op, memory, task, _PRODUCT, 0)
+        return memory.with_groups(task, _PRODUCT, (*memory.groups(task, _PRODUCT), frozenset(started)))
 
-    def _ttng_warp_group_dot_wait(self, op, given, memory):
-        self.accesses.add(op)
-        return dataclasses.replace(memory, products=_last(memory.products, op.attr("pendings").value))
+    def _ttng_warp_group_dot_wait(self, op, given, memory, task):
+        return self._waits(op, memory, task, _PRODUCT, op.attr("pendings").value)
+
+    def _ttng_async_tma_copy_local_to_global(self, op, given, memory, task):
+        slots = [value for value, operand in zip(given, op.operands, strict=True)
+                 if operand.type.kind == "memdesc"]  # fmt: skip
+        memory, access = self._access(op, slots[0] if slots else None, True, memory, task, _STORE)
+        return memory.with_groups(task, _STORE, (*memory.groups(task, _STORE), frozenset({access})))
+
+    def _ttng_async_tma_store_wait(self, op, given, memory, task):
+        return self._waits(op, memory, task, _STORE, op.attr("pendings").value)
 
     # ---- tensor memory
 
-    def _ttng_tmem_load(self, op, given, memory):
-        return self._reads(op, given[0], memory)
-
-    def _ttng_tmem_store(self, op, given, memory):
-        (slot,) = _of(op, given, "dst")
-        return self._writes(op, slot, memory)
-
-    def _ttng_tc_gen5_mma(self, op, given, memory):
-        """Products are made in the order in which they are started, and do not meet each other."""
-        (pred,) = _of(op, given, "pred")
-        if pred == 0:
+    def _ttng_tc_gen5_mma(self, op, given, memory, task):
+        """Products know what their task knew as they were started."""
+        if _of(op, given, "pred") == [0]:
             return memory
-        a, b, d = (_of(op, given, name)[0] for name in ("a", "b", "d"))
-        if not all(isinstance(slot, Slot) for slot in (a, b, d)):
-            self._problem("a product of tensor memory that is not followed", op)
-            return memory
-        own = {one for one in memory._told() if one.op == op.name}
-        others = _without(memory, own)
-        for slot in (a, b):
-            self._reads(op, slot, others)
-        self._writes(op, d, others)
+        memory = memory.learnt((_TENSOR, task), memory.known_to(task))
+        reads = {"a": True, "b": True, "d": False}
         barriers, preds = _of(op, given, "barriers"), _of(op, given, "barrier_preds")
-        if not barriers and op.attr("is_async") is None:
-            return memory
-        started = frozenset({*(self._started(op, slot, True) for slot in (a, b)), self._started(op, d)})
-        memory = dataclasses.replace(memory, tensor=memory.tensor | started)
+        is_async = bool(barriers) or op.attr("is_async") is not None
+        for name, is_read in reads.items():
+            memory, _ = self._access(op, *_of(op, given, name), is_read, memory, task, _TENSOR)
+        if not is_async:
+            return memory.learnt(task, memory.known_to((_TENSOR, task)))
         for i, barrier in enumerate(barriers):
             if i >= len(preds) or preds[i]:
-                memory = self._tells(op, barrier, memory)
+                memory = self._arrives(op, barrier, memory, memory.known_to((_TENSOR, task)), waits=True)
         return memory
 
-    def _ttng_tc_gen5_commit(self, op, given, memory):
+    def _ttng_tc_gen5_commit(self, op, given, memory, task):
         self.accesses.add(op)
-        (barrier,), pred = _of(op, given, "barrier"), _of(op, given, "pred")
-        return self._tells(op, barrier, memory) if not pred or pred[0] else memory
+        if _of(op, given, "pred") == [0]:
+            return memory
+        (barrier,) = _of(op, given, "barrier")
+        return self._arrives(op, barrier, memory, memory.known_to((_TENSOR, task)), waits=True)
 
-    def _tells(self, op, barrier, memory: Memory) -> Memory:
-        """An mbarrier is told when all products are made that were started."""
-        if not isinstance(barrier, Slot) or _of_barrier(memory, barrier)[1]:
+    # ---- mbarriers
+
+    def _ttng_init_barrier(self, op, given, memory, task):
+        if not isinstance(given[0], Slot):
+            self._problem("an mbarrier that is not followed", op)
+            return memory
+        return memory.with_barrier(given[0], Barrier(op.attr("count").value))
+
+    def _barrier(self, op, slot, memory: Memory) -> Barrier | None:
+        is_one = isinstance(slot, Slot) and (slot.index is not None or memory.barrier(slot) is not None)
+        barrier = memory.barrier(slot) if is_one else None
+        if barrier is None:
+            self._problem("an mbarrier that is not followed", op)
+        return barrier
+
+    def _arrives(self, op, slot, memory: Memory, told, count: int = 1, more: int = 0, waits=False) -> Memory:
+        """told: the accesses that are over then."""
+        barrier = self._barrier(op, slot, memory)
+        if barrier is None:
+            return memory
+        if barrier.is_full and not barrier.waits:
+            barrier = barrier.next()
+        if barrier.arrived + count > barrier.count:
             self._problem("an mbarrier that is told before its phase is over", op)
             return memory
-        parity, _ = _of_barrier(memory, barrier)
-        return _with_barrier(dataclasses.replace(memory, tensor=frozenset()), barrier, parity, memory.tensor)
+        return memory.with_barrier(slot, dataclasses.replace(
+            barrier, arrived=barrier.arrived + count, bytes=barrier.bytes + more, told=barrier.told | told,
+            waits=barrier.waits or waits,
+        ))  # fmt: skip
 
-    def _ttng_async_tma_copy_local_to_global(self, op, given, memory):
-        slot = next((one for one in given if isinstance(one, Slot)), None)
-        memory = self._reads(op, slot, memory)
-        return dataclasses.replace(memory, stores=(*memory.stores, frozenset([self._started(op, slot)])))
-
-    def _ttng_async_tma_store_wait(self, op, given, memory):
+    def _ttng_arrive_barrier(self, op, given, memory, task):
         self.accesses.add(op)
-        return dataclasses.replace(memory, stores=_last(memory.stores, op.attr("pendings").value))
+        if _of(op, given, "pred") == [0]:
+            return memory
+        each = op.attr("perThread")
+        if each is not None and each.value is not False:
+            self._problem("each thread arrives at an mbarrier", op)
+        return self._arrives(op, given[0], memory, memory.known_to(task), op.attr("count").value)
 
-    def _ttng_init_barrier(self, op, given, memory):
-        return _with_barrier(memory, given[0], 0, frozenset()) if isinstance(given[0], Slot) else memory
+    def _ttng_barrier_expect(self, op, given, memory, task):
+        told, size = memory.known_to(task), op.attr("size").value
+        return self._arrives(op, given[0], memory, told, more=size, waits=True)
 
-    def _ttng_barrier_expect(self, op, given, memory):
-        if isinstance(given[0], Slot) and _of_barrier(memory, given[0])[1]:
-            self._problem("an mbarrier that expects copies before its phase is over", op)
-        return memory
-
-    def _ttng_async_tma_copy_global_to_local(self, op, given, memory):
+    def _ttng_async_tma_copy_global_to_local(self, op, given, memory, task):
         (barrier,), (slot,) = (_of(op, given, name) for name in ("barrier", "result"))
-        if not isinstance(slot, Slot) or not isinstance(barrier, Slot):
-            self._problem("a copy of TMA that is not followed", op)
+        multicast = op.attr("multicast")
+        if multicast is not None and multicast.value:
+            self._problem("a copy of TMA to several blocks", op)
+        memory, access = self._access(op, slot, False, memory, task, _TMA)
+        own = self._barrier(op, barrier, memory)
+        if own is None:
             return memory
-        memory = self._writes(op, slot, memory)
-        parity, copies = _of_barrier(memory, barrier)
-        return _with_barrier(memory, barrier, parity, copies | {self._started(op, slot)})
+        own = dataclasses.replace(
+            own, bytes=own.bytes - _bytes(_group_type(op, "result")), told=own.told | {access}, waits=True
+        )
+        return memory.with_barrier(barrier, own)
 
-    def _ttng_wait_barrier(self, op, given, memory):
+    def _ttng_wait_barrier(self, op, given, memory, task):
         self.accesses.add(op)
-        barrier, phase = given[:2]
-        pred = given[2] if op.group("pred") else 1
-        is_one = isinstance(barrier, Slot) and (barrier.index is not None or op.operands[0].type.shape == [1])
-        if not is_one:
-            self._problem("a wait for an mbarrier that is not followed", op)
+        slot, phase = given[:2]
+        if _of(op, given, "pred") == [0]:
             return memory
-        if pred is None or not isinstance(phase, int):
-            self._problem("a wait whose phase, or whether it waits, is not followed", op)
+        barrier = self._barrier(op, slot, memory)
+        if barrier is None:
             return memory
-        parity, copies = _of_barrier(memory, barrier)
-        if not pred or phase % 2 != parity or not copies:
+        if not isinstance(phase, int):
+            self._problem("a wait whose phase is not followed", op)
             return memory
-        return _with_barrier(memory, barrier, 1 - parity, frozenset())
+        if phase % 2 == barrier.parity:
+            if not barrier.is_full:
+                return None
+            barrier = barrier.next()
+        return memory.with_barrier(slot, barrier).learnt(task, barrier.before)
 
     def _problem(self, why: str, op) -> None:
-        self.problems.setdefault(why, _place(op))
-
-
-def _computed(op, given) -> int | None:
-    """The number that an op gives; None: it is not known."""
-    if op.name == "arith.constant" and op.results[0].type.kind in ("integer", "index"):
-        value = op.attr("value").value
-        return int(value) if isinstance(value, (int, bool)) else None
-    if op.name in _SAME and isinstance(given[0], int):
-        return given[0]
-    if op.name == "arith.select" and isinstance(given[0], int):
-        return given[1] if given[0] else given[2]
-    numbers = len(given) == 2 and all(isinstance(one, int) for one in given)
-    if not numbers:
-        return None
-    if op.name in _ARITHMETIC:
-        number = _ARITHMETIC[op.name](*given)
-        return number & 1 if str(op.results[0].type) == "i1" else number
-    if op.name == "arith.cmpi" and op.attr("predicate").value in _COMPARED:
-        return int(_COMPARED[op.attr("predicate").value](*given))
-    if op.name in ("arith.remsi", "arith.remui") and given[0] >= 0 and given[1] > 0:
-        return given[0] % given[1]
-    if op.name in ("arith.divsi", "arith.divui") and given[0] >= 0 and given[1] > 0:
-        return given[0] // given[1]
-    return None
-
-
-def _group(op, name: str) -> list:
-    try:
-        return list(op.group(name))
-    except KeyError:
-        return []
+        self._paths.problem(why, op)
 
 
 def _of(op, given, name: str) -> list:
     """Returns what is known of a group of operands."""
     operands = list(op.operands)
-    return [given[operands.index(value)] for value in _group(op, name)]
+    return [given[operands.index(value)] for value in group(op, name)]
 
 
-def _without(memory: Memory, copies: set) -> Memory:
-    barriers = frozenset((slot, parity, own - copies) for slot, parity, own in memory.barriers)
-    return dataclasses.replace(memory, barriers=barriers, tensor=memory.tensor - copies)
+def _group_type(op, name: str):
+    return group(op, name)[0].type
 
 
-def _is_empty(op, env: dict) -> bool:
-    """Whether a loop has no turn, by what is known of comparisons with the number that its end is made of."""
-    root, offset = _sum(op.operands[1], env)
-    first = env.get(op.operands[0])
-    if root is None or not isinstance(first, int):
-        return False
-    for value, flag in env.items():
-        compared = getattr(value, "op", None)
-        if compared is None or compared.name != "arith.cmpi" or flag != 0:
-            continue
-        other, more = _sum(compared.operands[0], env)
-        least = env.get(compared.operands[1])
-        is_more = compared.attr("predicate").value == "sgt" and isinstance(least, int)
-        if is_more and other == root and least - more + offset <= first:  # root + more <= least
-            return True
-    return False
-
-
-def _sum(value, env: dict) -> tuple:
-    """(a value, a number) that a value is the sum of."""
-    offset = 0
-    while value.op is not None and value.op.name in ("arith.addi", "arith.subi"):
-        number = env.get(value.op.operands[1])
-        if not isinstance(number, int):
-            break
-        offset += number if value.op.name == "arith.addi" else -number
-        value = value.op.operands[0]
-    return value, offset
-
-
-def _of_barrier(memory: Memory, barrier: Slot) -> tuple:
-    """(the parity of the phase that is not over, the copies that arrive at it)."""
-    return next(((p, copies) for slot, p, copies in memory.barriers if slot == barrier), (0, frozenset()))
-
-
-def _with_barrier(memory: Memory, barrier: Slot, parity: int, copies: frozenset) -> Memory:
-    others = {one for one in memory.barriers if one[0] != barrier}
-    return dataclasses.replace(memory, barriers=frozenset(others | {(barrier, parity, copies)}))
-
-
-def _last(groups: tuple, count: int) -> tuple:
-    return groups[len(groups) - count :] if count < len(groups) and count else groups if count else ()
-
-
-def _bound(names, values, env: dict) -> dict:
-    """Gives what is known of values under other names; what nobody knows is taken from the old ones."""
-    return {name: env.get(value) for name, value in zip(names, values, strict=True)}
-
-
-def _small(carried: dict) -> dict:
-    large = {name for name, value in carried.items() if isinstance(value, int) and abs(value) > _MOST_NUMBER}
-    return {name: None if name in large else value for name, value in carried.items()}
-
-
-def _key(env: dict) -> frozenset:
-    return frozenset((name, value) for name, value in env.items() if value is not None)
-
-
-def _once(states: list) -> list:
-    return list({(_key(env), memory): (env, memory) for env, memory in states}.values())
-
-
-def _parted(block) -> tuple:
-    """(the ops of a block, what ends it; None where nothing does)."""
-    ops = list(block.ops)
-    return (ops[:-1], ops[-1]) if ops and ops[-1].does("ends") else (ops, None)
-
-
-def _inside(op):
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                yield inner
-                yield from _inside(inner)
-
-
-def _place(op) -> Place:
-    location = op.location
-    return Place(location.file, location.line) if location is not None else Place("", 0)
+def _bytes(type_) -> int:
+    return math.prod(type_.shape) * type_.element.width // 8

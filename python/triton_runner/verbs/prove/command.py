@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import click
 
 from triton_runner._base.errors import fail
@@ -34,12 +36,13 @@ from triton_runner.verbs.prove.results import PROPERTIES, SCHEMA, Proofs
     "--timeout", "seconds", type=click.FloatRange(0.1), default=5.0,
     help="Seconds for each property (default: 5).",
 )  # fmt: skip
+@click.option("--jobs", "-j", type=click.IntRange(1), default=1, show_default=True, help="Kernels at a time.")
 @kernel_options
 @ci_options
 @program_arguments
 @in_own_process
 def prove_command(
-    names, most, given, properties, seconds, how, as_json, program, junit, sarif, github
+    names, most, given, properties, seconds, jobs, how, as_json, program, junit, sarif, github
 ):  # fmt: skip
     """Prove of kernels, for every size, that they stay inside of their arguments, do not overflow, write
     disjoint elements and all of an output, divide by nothing that is 0, and end.
@@ -55,7 +58,7 @@ def prove_command(
     z3()
     with prints_aside(as_json), telling() as say:
         check_settings()
-        asked = Proving(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, say)
+        asked = Proving(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, jobs, say)
         result = asked.of_program(program, how) if program.is_program else asked.of_kernel(program, how)
     from triton_runner.verbs.prove.ci import suite_of
     from triton_runner.verbs.prove.text import text_of
@@ -68,9 +71,9 @@ def prove_command(
 class Proving:
     """Proves what a command line asks for, and tells how far it is."""
 
-    def __init__(self, names, most, given, grid, properties, seconds, say):
+    def __init__(self, names, most, given, grid, properties, seconds, jobs, say):
         self.names, self.most, self.given, self.grid = names, most, given, grid
-        self.properties, self.seconds, self.say = properties, seconds, say
+        self.properties, self.seconds, self.jobs, self.say = properties, seconds, jobs, say
 
     def of_kernel(self, program, how: dict) -> Proofs:
         """The proofs of kernel.py:NAME, or of the launch in a case."""
@@ -101,11 +104,18 @@ class Proving:
         return self._proofs(watching.subjects, watching.left_out, status, watching.held.broken)
 
     def _proofs(self, subjects, left_out=(), status: int = 0, broken=()) -> Proofs:
-        from triton_runner.verbs.prove import run
+        from triton_runner.verbs.prove import apart, run
 
-        proofs = []
         for subject in subjects:
             subject.assume(self.given, self.grid)
             subject.simplify()
-            proofs.append(run.proof(subject, self.properties, self.seconds, self.say))
+        proving = [
+            functools.partial(run.proof, subject, self.properties, self.seconds, self.say)
+            for subject in subjects
+        ]
+
+        def died(number: int, words: str):
+            return run.without_answers(subjects[number], self.properties, words)
+
+        proofs = apart.each(proving, self.jobs, died)
         return Proofs(SCHEMA, proofs, list(left_out), status, list(broken))

@@ -42,6 +42,7 @@ _TIERS = (
     (40, 40), (300, 100), (5000, 2000), (1 << 20, 1 << 12), (1 << 40, 1 << 12), (1 << 40, 1 << 20),
     (1 << 40, _FAR),
 )  # fmt: skip
+_FILL = 0x55  # of each byte of an output
 _MOST_PROGRAMS = 1 << 21  # that a counter-example may run
 _OF_ONE = ("bounds", "overflow", "division")  # what one program does wrong by itself
 _SECONDS = 5  # that a counter-example may take
@@ -106,7 +107,7 @@ class Refuter:
     def uncovered(self, model: dict) -> CounterExample | None:
         """Runs the launch with two fillings: an element that keeps both was not written."""
         left, launch = None, None
-        for fill in (0x55, 0xAA):
+        for fill in (_FILL, 0xAA):
             made = self.made(model, fill)
             if made is None or math.prod(made[0].grid) > 1 << 14:
                 return None
@@ -186,7 +187,8 @@ class Refuter:
         return Launch(self._subject, grid, named, shown, self._outputs), _needed(change, grid)
 
     def _run(self, name: str, model: dict) -> CounterExample | None:
-        made = self.made(model)
+        # A 0 that is stored where a 0 was is not seen to be a write.
+        made = self.made(model, _FILL if name == "disjoint" else 0)
         if made is None:
             return None
         launch, needed = made
@@ -248,10 +250,12 @@ class Launch:
     def outputs(self) -> list:
         return [(name, value) for name, value in self.named if name in self.written]
 
-    def run(self, checks: str | None = None, level: str = "ttir", **settings) -> KernelTrap | None:
-        """The fault in it, at a level of the CPU; settings: programs, timing, and what else using() takes."""
+    def run(self, checks: str | None = None, level: str = "", **settings) -> KernelTrap | None:
+        """The fault in it, at a level of the CPU, by default the one of its subject; settings: programs,
+        timing, and what else using() takes."""
         subject = self.subject
-        text, metadata = (subject.text, subject.metadata) if level == "ttir" else subject.ttgir
+        level = level or subject.level
+        text, metadata = (subject.text, subject.metadata) if level == subject.level else subject.ttgir
         fixed = {"device": "cpu", "level": level, "target": subject.target, "threads": 1}
         # Settings of the environment do not reach it: a launch of few programs leaves outputs unwritten.
         plain = {"programs": 0, "program": "", "oob": "trap", "check": checks or "", "timeout": _SECONDS}

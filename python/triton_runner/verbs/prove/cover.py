@@ -135,8 +135,8 @@ class _Solving:
             digits = _digits(part)
             if digits is None:
                 return None
-            constant, digits = digits
-            at = at - constant
+            constant, digits, is_downwards = digits
+            at = constant - at if is_downwards else at - constant
             for factor, atom in digits:
                 value, at = quotient(at, factor), remainder(at, factor)
                 if atom in self._values:
@@ -156,20 +156,24 @@ class _Solving:
 
 
 def _digits(part: Poly) -> tuple | None:
-    """(what is constant, [(factor, what is to be found)] from the largest factor to the smallest)."""
-    constant, by_atom = poly(0), {}
+    """(what is constant, [(factor, what is to be found)] from the largest factor to the smallest, whether
+    what they count is taken from what is constant)."""
+    constant, by_atom, signs = poly(0), {}, set()
     for atoms, n in part.parts.items():
         free = [atom for atom in atoms if _is_open(atom)]
         if not free:
             constant = constant + Poly({atoms: n})
-        elif len(free) == 1 and n > 0:
-            factor = Poly({_without(atoms, (free[0],)): n})
+        elif len(free) == 1:
+            signs.add(n < 0)
+            factor = Poly({_without(atoms, (free[0],)): abs(n)})
             by_atom[free[0]] = by_atom.get(free[0], poly(0)) + factor
         else:
             return None
+    if len(signs) > 1:
+        return None
     digits = [(factor, atom) for atom, factor in by_atom.items()]
     digits.sort(key=lambda pair: (-_degree(pair[0]), -max(pair[0].parts.values())))
-    return constant, digits
+    return constant, digits, True in signs
 
 
 def _is_open(atom: Atom) -> bool:

@@ -46,7 +46,7 @@ class _Launch:
     """The numbers and tensors of a launch."""
 
     def __init__(self, named: dict):
-        named = {name: plain(value) for name, value in named.items()}
+        named = {name: _of_descriptor(plain(value)) for name, value in named.items()}
         self._values = named
         numbers = {name: int(value) for name, value in named.items() if _is_integer(value)}
         tensors = {name: _tensor(name, value) for name, value in named.items() if hasattr(value, "shape")}
@@ -118,6 +118,11 @@ class _Launch:
         at = tuple(int(i) for i in wrong[0])
         more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
         return f"{name}[{', '.join(map(str, at))}] = {held[at]}{more}, of {lo}..{hi}"
+
+
+def _of_descriptor(value):
+    """The tensor that a descriptor of the host describes; anything else is itself."""
+    return value.base if hasattr(value, "block_shape") and hasattr(value, "base") else value
 
 
 def _is_integer(value) -> bool:

@@ -13,7 +13,7 @@ from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, shared, sizes, tensors
 from triton_runner.verbs.prove.held import Held
 from triton_runner.verbs.prove.results import Reason
-from triton_runner.verbs.prove.subject import compiled_down, of_text
+from triton_runner.verbs.prove.subject import compiled_down, of_texts
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
 
 
@@ -81,10 +81,7 @@ class Watching(intercept.Interceptor):
         compiled = self._compiled.get(key)
         if compiled is None:
             return self._leave_out(f"{call.name}, a later kernel (--launches)")
-        subject = of_text(
-            compiled.asm["ttir"], call.name, compiled.target, compiled.metadata, constants, types
-        )
-        subject.take_ttgir(compiled)
+        subject = of_texts(compiled.asm, call.name, compiled.target, compiled.metadata, constants, types)
         self._relate(subject, launch)
         told = [one.text for one in subject.assumptions if not one.text.endswith(relations.CHECKED)]
         plain = [text if "." in text else re.sub(r"\d+", "#", text) for text in told]
@@ -125,8 +122,9 @@ class Watching(intercept.Interceptor):
         own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]
         others = sorted(atoms_of(*used, *own))
         for number, atom in enumerate(atom for atom in others if _is_size(atom) and atom not in rename):
-            word = f"other{number}.{atom.args[0].partition('.')[2]}"  # of a tensor that is not an argument
-            rename[atom] = symbol(word, atom.lo, atom.hi)
+            field = atom.args[0].partition(".")[2]  # of a tensor that is not an argument
+            least = atom.lo if field.startswith("stride") else max(atom.lo, 1)  # no dimension is empty
+            rename[atom] = symbol(f"other{number}.{field}", least, atom.hi)
         change = Substitution(rename)
 
         def term(value):

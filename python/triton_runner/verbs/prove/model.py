@@ -48,6 +48,7 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import OTHER, Data, Value, axis, moved, unknown, within
 
 _FOREIGN = ("tt.elementwise_inline_asm", "tt.extern_elementwise")  # may do anything with a pointer
+_SHORT = 8  # turns of a loop, each of which is looked at by itself where it carries what is not followed
 _QUICK = 0.25  # of the time for a question, for those that only make terms simpler
 
 
@@ -467,6 +468,10 @@ class Reader:
             number, path = unknown(block.args[0].type, self._why(op), "iteration"), []
         steps = self._steps(op, number, inits, path, start)
         carried = list(zip(block.args[1:], inits, steps, strict=True))
+        if is_counted and any(change is None and one in self._wanted for one, _, change in carried):
+            turns = _short(lower.term.const, upper.term.const, step.term.const)
+            if turns is not None:
+                return self._unrolled(op, turns, bits, inits)
         self._env[block.args[0]] = number
         before, self._path = self._path, [*self._path, *(cond for cond in path if cond is not TRUE)]
         for argument, init, change in carried:
@@ -489,6 +494,16 @@ class Reader:
             else:
                 results.append(self._carried(argument, init, None, turn, place))
         return results
+
+    def _unrolled(self, op, turns: range, bits: int, inits) -> list[Value]:
+        """The values that a loop of few turns ends with, of which each is done by itself."""
+        number, *arguments = op.regions[0].blocks[0].args
+        carried = list(inits)
+        for turn in turns:
+            self._env[number] = Value("int", poly(turn), (), bits)
+            self._env.update(zip(arguments, carried, strict=True))
+            carried = self._region(op, 0)
+        return carried
 
     def _steps(self, op, number: Value, inits, path, start: int) -> list:
         """How much each carried value changes in an iteration, where it is the same in each; else None."""
@@ -559,6 +574,14 @@ class Reader:
         """Why the result of an op is any value: the data that it is made of, or the op."""
         data = values.data_in(self._env.get(value, OTHER) for value in op.operands)
         return data or f"{op.name} at {_place(op)}"
+
+
+def _short(first, last, step) -> range | None:
+    """The numbers of a loop that has few turns in every launch."""
+    if None in (first, last, step) or step <= 0:
+        return None
+    turns = range(first, last, step)
+    return turns if len(turns) <= _SHORT else None
 
 
 def _may_be_an_address(type_) -> bool:

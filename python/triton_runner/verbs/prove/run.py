@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from triton_runner._base.errors import fail
 from triton_runner._kernel.cases.case import open_case
 from triton_runner._worker import signatures
 from triton_runner.verbs.prove import refine, relations, shared
@@ -22,9 +21,10 @@ from triton_runner.verbs.prove.results import (
     Answer,
     Assumed,
     Proof,
+    Reason,
 )
 from triton_runner.verbs.prove.solver import Encoder, Solver
-from triton_runner.verbs.prove.subject import Subject, compiled_down, of_text
+from triton_runner.verbs.prove.subject import Subject, compiled_down, of_texts
 from triton_runner.verbs.prove.terms import TRUE
 
 _OF_ADVICE = 0.3  # of the seconds for a property, for what is proposed of data
@@ -48,6 +48,14 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
         assumed.append(Assumed("all of these hold for some launch, although none was found", "Z3"))
     answers = _answers(subject, solver, reader, names or PROPERTIES, seconds, say)
     return Proof(subject.name, subject.target, assumed, answers, [], round(now() - started, 3))
+
+
+def without_answers(subject: Subject, names, words: str) -> Proof:
+    """The proof of a kernel of which the process ended that looked at it; words: how."""
+    why = Reason(f"the process that looked at {subject.name} ended {words}: ask for less (--property)")
+    assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
+    answers = [Answer(name, UNKNOWN, 0, [why]) for name in names or PROPERTIES]
+    return Proof(subject.name, subject.target, assumed, answers, [], 0.0)
 
 
 def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say) -> list[Answer]:
@@ -171,25 +179,19 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
 def of_kernel(path: str, name: str, how: dict) -> Subject:
     """The kernel of kernel.py:NAME, of whose sizes nothing is known but what is assumed."""
     compiled = compiled_down(path, **how)
-    text, types = compiled.asm["ttir"], how["signature"] or ""
+    types = how["signature"] or ""
     if not isinstance(types, dict):  # those of the parameters that are left in the TTIR
         words = types if isinstance(types, (list, tuple)) else signatures.split_signature(types)
         types = [word for word in words if re.match(r"\*|[a-z]+\d", str(word)) and not word.endswith(":1")]
-    subject = of_text(text, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
-    subject.take_ttgir(compiled)
-    return subject
+    return of_texts(compiled.asm, name, compiled.target, compiled.metadata, how["constexprs"] or {}, types)
 
 
 def of_case(path: str) -> tuple[Subject, dict]:
     """The kernel of a case, and how its sizes belong together in its launch; and the launch's values."""
     case = open_case(path)
     launch = case.subject
-    if "ttir" not in launch.texts:
-        raise fail(f"{path} has no TTIR", "prove needs the TTIR of a kernel")
-    subject = of_text(launch.texts["ttir"], launch.name, launch.target, launch.metadata, {})
+    subject = of_texts(launch.texts, launch.name, launch.target, launch.metadata, {})
     subject.buffers = shared.of_launch(launch)
-    if "ttgir" in launch.texts:
-        subject.ttgir = launch.texts["ttgir"], launch.metadata
     named = dict(launch.arguments.named)
     relations.of_values(subject, named, launch.grid, f"the launch in {path}")
     return subject, named

@@ -7,7 +7,7 @@ import dataclasses
 from triton_runner._artifact.relaunch import Relaunch
 from triton_runner._base.errors import DiagnosticError, KernelTrap, with_source
 from triton_runner._core import ir
-from triton_runner.verbs.prove.buffers import Buffers, Clash
+from triton_runner.verbs.prove.buffers import Buffers
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.results import (
     NOTHING,
@@ -23,6 +23,7 @@ from triton_runner.verbs.prove.terms import ge
 
 PROPERTY = "buffers"
 _TIMINGS = ("late", "eager")  # when copies land
+_SHOW = "data race", "deadlock"  # what a wait that is missing, or that does not end, leads to
 _MOST_PROGRAMS = 4
 _TURNS = 6  # of each loop: more than the buffers of a pipeline
 
@@ -36,16 +37,16 @@ def answer(text: str, name: str, reproduce) -> Answer:
     buffers.explore()
     reasons = [reason_at(clash.text, clash.place) for clash in buffers.clashes.values()]
     reasons += [reason_at(why, place) for why, place in buffers.problems.items()]
-    example = _reproduced([*buffers.clashes.values()], reproduce)
+    example = _reproduced([*buffers.clashes, *buffers.stuck], reproduce)
     verdict = REFUTED if example else UNKNOWN if reasons else PROVED if buffers.count else NOTHING
     return Answer(PROPERTY, verdict, buffers.count, reasons, example, round(now() - began, 3))
 
 
-def _reproduced(clashes: list[Clash], reproduce) -> CounterExample | None:
-    for timing in _TIMINGS if clashes else ():
+def _reproduced(faults: list[str], reproduce) -> CounterExample | None:
+    for timing in _TIMINGS if faults else ():
         found = reproduce({"timing": timing, "check": "race"})
         if found is not None:
-            text = f"{clashes[0].text}\n{found.report}\n(timing={timing!r}, check='race')"
+            text = f"{faults[0]}\n{found.report}\n(timing={timing!r}, check='race')"
             return dataclasses.replace(found, report=text)
     return None
 
@@ -87,13 +88,15 @@ def of_kernel(subject, refuter, loops: list) -> Answer:
 
 
 def _example(trap: KernelTrap | None, shown: dict, grid) -> CounterExample | None:
-    if trap is None or not trap.kind.startswith("data race"):
+    if trap is None or not trap.kind.startswith(_SHOW):
         return None
     return CounterExample(shown, list(grid), with_source(trap), trap.file, trap.line)
 
 
 def _shown(value):
     """A launch's value for people: of a tensor what it holds and its shape."""
+    if hasattr(value, "base") and hasattr(value, "block_shape"):
+        return f"a descriptor of {_shown(value.base)} by {list(value.block_shape)}"
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"{str(value.dtype).rpartition('.')[2]}{[int(one) for one in value.shape]}"
     return value if isinstance(value, (int, float)) else str(value)

@@ -221,10 +221,13 @@ class Encoder:
         text = "\n".join([*self._lines, *(f"(assert {one})" for one in (*self._sides, *lemmas))])
         solver = module.Solver()
         solver.set("rlimit", resources(seconds))
-        solver.from_string(text)
-        with interrupted(module.main_ctx(), seconds):
-            answer = str(solver.check())
-        return answer, solver.model() if answer == "sat" else None
+        try:
+            solver.from_string(text)
+            with interrupted(module.main_ctx(), seconds):
+                answer = str(solver.check())
+            return answer, solver.model() if answer == "sat" else None
+        except module.Z3Exception:  # as it has no memory left: it does not answer
+            return "unknown", None
 
     # ---- words
 

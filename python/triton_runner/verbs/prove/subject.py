@@ -58,6 +58,7 @@ class Subject:
     buffers: object = None  # the answer about shared memory of one that was launched
     strange: dict = dataclasses.field(default_factory=dict)  # {what no launch refutes: the words for it}
     described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
+    level: str = "ttir"  # of the text: Gluon's kernels begin as TTGIR
     _bounds: list = dataclasses.field(default_factory=list)
 
     @property
@@ -187,10 +188,6 @@ class Subject:
             found.append(("the grid is not empty", "the model of launches"))
         return [Assumption(text, place, both()) for text, place in found]
 
-    def take_ttgir(self, compiled) -> None:
-        if "ttgir" in compiled.asm:
-            self.ttgir = compiled.asm["ttgir"], compiled.metadata
-
 
 def compiled_down(*words, **how):
     """A kernel as far as TTGIR; as far as TTIR, where the compiler does not get there."""
@@ -230,15 +227,22 @@ def _counted(cond) -> tuple | None:
     return None
 
 
-def of_text(text: str, name: str, target: str, metadata: dict, constants: dict, types=()) -> Subject:
-    """The subject of a TTIR. Pointers have a size of which nothing is known yet. types: of its parameters by
-    name, or in order, as TTIR does not tell integers without a sign from those with one."""
+def of_texts(texts: dict, name: str, target: str, metadata: dict, constants: dict, types=()) -> Subject:
+    """The subject of the TTIR, or of the TTGIR where there is no TTIR. Pointers have a size of which nothing
+    is known yet. types: of its parameters by name, or in order, as TTIR does not tell integers without a sign
+    from those with one."""
+    level = next((one for one in ("ttir", "ttgir") if one in texts), None)
+    if level is None:
+        raise fail(f"{name} has neither TTIR nor TTGIR", "prove reads these")
+    text = texts[level]
     module = ir.parse(text)
     function = module.function(name) or (module.kernels or [None])[0]
     if function is None:
-        raise fail(f"the TTIR of {name} has no kernel")
+        raise fail(f"the {level.upper()} of {name} has no kernel")
     numbers = {key: value for key, value in constants.items() if isinstance(value, int)}
-    subject = Subject(name, target, text, metadata, module, function, {}, {}, {}, numbers)
+    subject = Subject(name, target, text, metadata, module, function, {}, {}, {}, numbers, level=level)
+    if level == "ttir" and "ttgir" in texts:
+        subject.ttgir = texts["ttgir"], metadata
     if not isinstance(types, dict):
         arguments = function.regions[0].blocks[0].args
         types = dict(zip((one.name.removeprefix("%") for one in arguments), types, strict=False))

@@ -74,8 +74,8 @@ def fresh(name: str) -> str:
     return f"{name}#{next(_fresh)}"
 
 
-def unknown(type_, note: str, name: str = "value") -> Value:
-    """Any value of a type."""
+def unknown(type_, note: str, name: str = "value", made_of=()) -> Value:
+    """Any value of a type. made_of: the sizes that decide it."""
     shape = tuple(type_.shape) if type_.kind == "tensor" else ()
     element = type_.element if type_.kind == "tensor" else type_
     kind = element.kind
@@ -88,14 +88,15 @@ def unknown(type_, note: str, name: str = "value") -> Value:
     if kind != "integer":
         return OTHER
     if element.width == 1:
-        atom = Atom("app", fresh(name), *axes(shape), lo=0, hi=1, note=note)
+        atom = Atom("app", fresh(name), *axes(shape), *made_of, lo=0, hi=1, note=note)
         return Value("bool", Cond("bool", atom), shape, 1, note=note)
-    return Value("int", any_int(shape, element.width, note, name), shape, element.width, note=note)
+    number = any_int(shape, element.width, note, name, made_of)
+    return Value("int", number, shape, element.width, note=note)
 
 
-def any_int(shape, bits: int, note: str, name: str = "value") -> Poly:
+def any_int(shape, bits: int, note: str, name: str = "value", made_of=()) -> Poly:
     half = 1 << (bits - 1)
-    return poly(Atom("app", fresh(name), *axes(shape), lo=-half, hi=half - 1, note=note))
+    return poly(Atom("app", fresh(name), *axes(shape), *made_of, lo=-half, hi=half - 1, note=note))
 
 
 class Data(str):
@@ -112,6 +113,13 @@ def data_in(values) -> str:
     atoms = terms.atoms_of(*(one.term for one in values if isinstance(one.term, (Poly, Cond))))
     notes = [atom.note for atom in sorted(atoms) if atom.kind == "app"]
     return next((note for note in notes if isinstance(note, Data)), "")
+
+
+def _sizes(operands: list[Value]) -> list[Poly]:
+    """The parameters and sizes that values are made of."""
+    atoms = terms.atoms_of(*(one.term for one in operands if isinstance(one.term, (Poly, Cond))))
+    ours = ("program[", "element[", "iteration#", "programs[", "grid[")
+    return [poly(one) for one in sorted(atoms) if one.kind == "sym" and not one.args[0].startswith(ours)]
 
 
 def moved(value: Value, by: dict, shape) -> Value:
@@ -141,11 +149,11 @@ class Computing:
         name = op.name.partition(".")[2]
         function = getattr(self, f"_{name}", None)
         if function is None or any(operand.kind in ("other", "desc") for operand in operands):
-            return unknown(type_, note, name)
+            return unknown(type_, note, name, _sizes(operands))
         bits = 64 if element.kind == "index" else element.width if element.kind == "integer" else 0
         result = function(op, bits, *operands)
         if result is None:
-            return unknown(type_, note, name)
+            return unknown(type_, note, name, _sizes(operands))
         if isinstance(result, Cond):
             return Value("bool", result, shape, 1)
         return Value("int", result, shape, bits)

@@ -128,7 +128,7 @@ class _Asked:
         """The proofs for the kernels of the program, which runs once more, or of the case."""
         from triton_runner.verbs.prove.command import Proving
 
-        asked = Proving(self.names, self.most, (), None, (), 5.0, say)
+        asked = Proving(self.names, self.most, (), None, (), 5.0, 1, say)
         how = {"signature": None, "constexprs": None, "options": {}, "target": self.target}
         return (
             asked.of_program(self.program, how)
