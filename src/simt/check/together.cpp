@@ -41,12 +41,13 @@ bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& a
       }
     return true;
   }
-  const auto has_value_of = [&](uint32_t i, uint32_t other) {
+  // Whether `n` threads from i on store the same as those from `other` on.
+  const auto has_value_of = [&](uint32_t i, uint32_t other, uint32_t n = 1) {
     const Access& a = *access.store;
     const uint64_t size = a.reg_bytes;
     for (uint32_t k = 0; k < a.words; ++k)
       if (const std::byte* reg = x.regs + a.regs[k] + size * x.first;
-          a.regs[k] != kNoRegister && std::memcmp(reg + size * i, reg + size * other, size) != 0)
+          a.regs[k] != kNoRegister && std::memcmp(reg + size * i, reg + size * other, size * n) != 0)
         return false;
     return true;
   };
@@ -59,7 +60,8 @@ bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& a
   for (uint32_t w = 0; w < x.count; w += width) {
     uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width));
     if (std::popcount(on) == static_cast<int>(width))
-      if (const uint32_t n = repeated(address + w, width, each); n == width || (n && !access.store)) {
+      if (const uint32_t n = repeated(address + w, width, each);
+          n == width || (n && !access.store) || (n == 1 && has_value_of(w + 1, w, width - 1))) {
         add_run(w, n * each);
         continue;
       }
