@@ -43,24 +43,25 @@ HELD = {
 SAMPLE_SECONDS, TURN_SECONDS = 1e-3, 0.02
 
 
-def sample(run, launches: int) -> float:
-    """Milliseconds of CPU time of one launch."""
-    begin = time.process_time()
+def sample(run, launches: int, clock) -> float:
+    """Milliseconds of one launch."""
+    begin = clock()
     for _ in range(launches):
         run()
-    return (time.process_time() - begin) / launches * 1e3
+    return (clock() - begin) / launches * 1e3
 
 
-def work(engine: str) -> None:
+def work(engine: str, cores: int) -> None:
     """The process of one engine: reads `case NAME` and `turn`, answers each with a line of JSON."""
     engine, _, variant = engine.partition("-")
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
+    clock = time.process_time if cores == 1 else time.perf_counter
     if engine != "torch":
         import triton_runner
     import cases
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(cores)
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         verb, *name = line.split()
@@ -77,36 +78,40 @@ def work(engine: str) -> None:
                 difference = (case.out.float() - case.torch().float()).abs().max().item()
                 answer["right"] = difference <= case.tolerance
                 run = functools.partial(compiled.run, *(*case.grid, 1, 1)[:3], *(None,) * 6, *case.values)
-            once = min(sample(run, 1) for _ in range(3))
+            once = min(sample(run, 1, clock) for _ in range(3))
             launches = max(1, round(SAMPLE_SECONDS * 1e3 / max(once, 1e-4)))
         else:
             answer, end = [], time.perf_counter() + TURN_SECONDS
             with contextlib.nullcontext() if engine == "torch" else triton_runner.using(**settings):
                 while not answer or time.perf_counter() < end:
-                    answer.append(sample(run, launches))
+                    answer.append(sample(run, launches, clock))
         print(json.dumps(answer), file=answers, flush=True)
 
 
 class Worker:
-    """An engine's process, of this tree or of another one."""
+    """An engine's process, of this tree or of another one. On several cores it tells the wall clock."""
 
-    def __init__(self, engine: str, isa: str, target: str, tree: pathlib.Path | None = None):
+    def __init__(self, engine: str, isa: str, target: str, tree: pathlib.Path | None = None, cores: int = 1):
         self.title = engine + (" before" if tree else "")
         level = engine.partition("-")[0]
         env = (
             os.environ
             | HELD[isa]
-            | {"TRITON_DEFAULT_FP_FUSION": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+            | {"TRITON_DEFAULT_FP_FUSION": "1", "OMP_NUM_THREADS": f"{cores}", "MKL_NUM_THREADS": f"{cores}"}
         )
         # glibc then keeps freed blocks: torch's new results cost no page faults.
         env |= {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
         if level != "torch":
-            env |= {"TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": level, "TRITON_RUNNER_THREADS": "1"}
+            env |= {
+                "TRITON_RUNNER_DEVICE": "cpu",
+                "TRITON_RUNNER_LEVEL": level,
+                "TRITON_RUNNER_THREADS": f"{cores}",
+            }
         if level in WITHOUT_TILES:
             env["TRITON_RUNNER_TARGET"] = target
         python = tree / ".venv/bin/python" if tree else sys.executable
         self.process = subprocess.Popen(
-            [python, __file__, "--work", engine],
+            [python, __file__, "--work", engine, "--cores", f"{cores}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -171,10 +176,11 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help="keep the rows in results/bench.json")
     parser.add_argument("--work", choices=ENGINES, help=argparse.SUPPRESS)
+    parser.add_argument("--cores", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("cases", nargs="*", help="add, softmax, matmul-512, ... (see cases.py)")
     options = parser.parse_intermixed_args()
     if options.work:
-        return work(options.work)
+        return work(options.work, options.cores)
     if options.write:
         options.engines = KEPT
     workers = []

@@ -4,10 +4,33 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace triton_runner::exec {
 
-TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares) : memory_(memory.begin(), memory.end()) {
+namespace {
+
+// A log that no launch uses, whose memory the system need not clear for the next one.
+std::mutex idle_mutex;
+std::unique_ptr<UndoLog> idle_log;
+
+std::unique_ptr<UndoLog> take() {
+  std::lock_guard lock(idle_mutex);
+  return idle_log ? std::move(idle_log) : std::make_unique<UndoLog>();
+}
+
+void give(std::unique_ptr<UndoLog> log) {
+  constexpr uint64_t kMostIdle = 64 << 20;
+  if (log->saved_bytes() > kMostIdle) return;
+  log->end();
+  std::lock_guard lock(idle_mutex);
+  std::swap(idle_log, log);
+}
+
+}  // namespace
+
+TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares)
+    : own_(take()), memory_(memory.begin(), memory.end()) {
   UndoLog* log = nullptr;
   std::vector<Allocation> others;
   for (const Allocation& a : memory) {
@@ -18,17 +41,18 @@ TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares) : memory_(memo
       others.push_back(a);
   }
   if (log) parts_.push_back({log, log->mark()});
-  own_.begin(others);
-  parts_.push_back({&own_, own_.mark()});
+  own_->begin(others);
+  parts_.push_back({own_.get(), own_->mark()});
 }
 
 TwoRuns::~TwoRuns() {
   for (Part& part : parts_) part.log->merge(part.start);
+  give(std::move(own_));
 }
 
 void TwoRuns::include(const Allocation& memory) {
   if (!memory.writable || UndoLog::holding({&memory, 1}) == parts_[0].log) return memory_.push_back(memory);
-  own_.include(memory);
+  own_->include(memory);
   memory_.push_back(memory);
 }
 

@@ -6,6 +6,8 @@
 #include <triton_runner/machine/history.h>
 #include <triton_runner/machine/released.h>
 
+#include <map>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -113,6 +115,61 @@ TEST(a_row_that_begins_within_a_word_goes_over_pages) {
   };
   history.rows(2 * 1024 - 6, 16, 4, row, [](Cell&, uint64_t, uint64_t) { CHECK(false); });
   CHECK_EQ(covered, uint64_t{16});
+}
+
+TEST(a_cleared_history_knows_nothing) {
+  History history;
+  const auto settle_row = [](History::Row& r, uint64_t, uint64_t, uint64_t) {
+    r.cell.settle(5);
+    return true;
+  };
+  const auto settle = [](Cell& cell, uint64_t, uint64_t) { cell.settle(6); };
+  for (int turn = 0; turn < 3; ++turn) {
+    int rows = 0, cells = 0;
+    for (uint64_t page = 0; page < 40; ++page) {
+      const uint64_t at = page * 1024;
+      // Whole pages are of 16 bytes a cell again, and one row.
+      history.rows(
+          at, 1024, 16,
+          [&](History::Row& r, uint64_t, uint64_t bytes, uint64_t) {
+            CHECK(r.cell == Cell{});
+            CHECK_EQ(bytes, uint64_t{1024});
+            ++rows;
+            return true;
+          },
+          settle);
+      history.rows(at, 128, 4, settle_row, settle);
+      if (page % 3 == 0) history.each(at + 5, 1, settle);
+    }
+    history.clear();
+    history.each(0, 40 * 1024, [&](const Cell& cell, uint64_t, uint64_t size) {
+      CHECK(cell == Cell{});
+      CHECK_EQ(size, uint64_t{4});
+      ++cells;
+    });
+    history.clear();
+    CHECK_EQ(rows, 40);
+    CHECK_EQ(cells, 40 * 256);
+  }
+}
+
+TEST(a_clock_sees_the_later_time_of_each_agent) {
+  std::mt19937 random(1);
+  for (int turn = 0; turn < 500; ++turn) {
+    Times a, b;
+    std::map<uint32_t, uint32_t> latest;
+    for (Times* clock : {&a, &b})
+      for (uint32_t n = random() % 8; n > 0; --n) {
+        const uint32_t agent = random() % 12, time = 1 + random() % 5;
+        clock->see(agent, time);
+        latest[agent] = std::max(latest[agent], time);
+      }
+    a.see(b);
+    for (uint32_t agent = 0; agent < 12; ++agent) CHECK_EQ(a.of(agent), latest[agent]);
+    CHECK(a.includes(b));
+    a.clear();
+    for (uint32_t agent = 0; agent < 12; ++agent) CHECK_EQ(a.of(agent), 0u);
+  }
 }
 
 // As if each address had a clock of its own.

@@ -8,6 +8,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -41,7 +42,7 @@ class TwoRuns {
     UndoLog* log;
     size_t start;  // the mark of both launches
   };
-  UndoLog own_;
+  std::unique_ptr<UndoLog> own_;
   std::vector<Part> parts_;
   std::deque<Allocation> memory_;                       // which stays where it is
   std::map<std::byte*, std::vector<std::byte>> pages_;  // as the first launch has left them

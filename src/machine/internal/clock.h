@@ -32,23 +32,30 @@ class Times {
       seen_.insert(it, {agent, time});
   }
   void see(const Times& other) {
-    if (includes(other)) return;
-    std::vector<std::pair<uint32_t, uint32_t>> both;
-    both.reserve(seen_.size() + other.seen_.size());
-    auto a = seen_.cbegin();
-    auto b = other.seen_.cbegin();
-    while (a != seen_.cend() || b != other.seen_.end()) {
-      if (b == other.seen_.end() || (a != seen_.cend() && a->first < b->first)) {
-        both.push_back(*a++);
-      } else if (a == seen_.cend() || b->first < a->first) {
-        both.push_back(*b++);
+    size_t a = 0, missing = 0;
+    for (const auto& [agent, time] : other.seen_) {
+      while (a < seen_.size() && seen_[a].first < agent) ++a;
+      if (a < seen_.size() && seen_[a].first == agent)
+        seen_[a].second = std::max(seen_[a].second, time);
+      else
+        ++missing;
+    }
+    // Those that are not there come in from the end on, so that each is moved once.
+    a = seen_.size();
+    seen_.resize(a + missing);
+    for (size_t b = other.seen_.size(), to = seen_.size(); missing; --to) {
+      const auto& theirs = other.seen_[b - 1];
+      if (a && seen_[a - 1].first >= theirs.first) {
+        b -= seen_[a - 1].first == theirs.first;
+        seen_[to - 1] = seen_[a - 1];
+        --a;
       } else {
-        both.emplace_back(a->first, std::max(a->second, b->second));
-        ++a, ++b;
+        seen_[to - 1] = theirs;
+        --b, --missing;
       }
     }
-    seen_ = std::move(both);
   }
+  void clear() { seen_.clear(); }
   bool includes(const Times& other) const {
     auto a = seen_.begin();
     for (const auto& [agent, time] : other.seen_) {
@@ -71,6 +78,10 @@ class Clock : public Times {
     Times::see(other);
     fenced.see(other.fenced);
   }
+  void clear() {
+    Times::clear();
+    fenced.clear();
+  }
   bool includes(const Clock& other) const { return Times::includes(other) && fenced.includes(other.fenced); }
   Times fenced;
 };
@@ -88,6 +99,11 @@ struct Agent {
   uint32_t time = 1;
   Clock seen;
 
+  // Another agent takes its place.
+  void begin(uint32_t number) {
+    id = number, time = 1;
+    seen.clear();
+  }
   // Makes what it did so far known to whoever sees `into`.
   void release(Clock& into) {
     publish(into);

@@ -7,7 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -78,13 +78,13 @@ struct Cell {
 std::vector<uint32_t> pack_cells(std::span<const uint32_t> cells, size_t words);
 void unpack_cells(std::span<const uint32_t> packed, size_t words, std::span<uint32_t> cells);
 
-// The cells of a memory, made when they are first touched: C is a Cell or what has more to remember. A page has cells of one size,
-// that of its smallest access. Where warps go through memory in order, a page is a few rows, each of which stands for many cells:
+// The cells of a memory, made when they are first touched: C is a Cell or what has more to remember. A page of
+// kPage bytes has cells of one size, that of its smallest access. Where warps go through memory in order, a page is a few rows, each of which stands for many cells:
 //
 //   two warps that stored 4 bytes a thread: cells 0 to 31, writer 7 * 64 up; cells 32 to 63, writer 8 * 64 + 32 up
 //
 // Other pages have all their cells, of which those that were opened last lie open; the others are packed.
-template <class C>
+template <class C, uint64_t kPage = 1024>
 class Cells {
  public:
   // Cells [begin, end) of a page. The number of the writer is that of `cell`, one more every `writer_step` cells (0: never), and so
@@ -121,7 +121,7 @@ class Cells {
       const auto first = static_cast<uint16_t>((begin - base) >> page.shift),
                  last = static_cast<uint16_t>((end - base) >> page.shift);
       if (!page.full && cut(page, first, last)) {
-        size_t k = 0;
+        uint32_t k = 0;
         while (page.rows[k].begin != first) ++k;
         for (; begin < end; ++k) {
           Row& r = page.rows[k];
@@ -135,19 +135,35 @@ class Cells {
       each_of(page, base, begin, end, f);
     });
   }
-  void clear() { *this = {}; }
+  // Nothing was accessed. What there is space for stays.
+  void clear() {
+    for (auto& [number, pages] : pages_)
+      for (Page& page : *pages) {
+        if (!page.row_count && !page.full) {
+          page.shift = 4;
+          continue;
+        }
+        drop_rows(page);
+        if (!page.cells.empty()) spare_.push_back(std::move(page.cells));
+        page = {};
+      }
+    open_.clear();
+    oldest_ = open_cells_ = 0;
+  }
 
  private:
-  static constexpr uint64_t kPage = 1024;
-  static constexpr size_t kOpenCells = size_t{1} << 19, kRows = 32, kWords = sizeof(C) / sizeof(uint32_t);
+  static constexpr size_t kOpenCells = size_t{1} << 19, kWords = sizeof(C) / sizeof(uint32_t);
+  static constexpr uint32_t kRows = 32, kFewest = 2;  // of a page
   static_assert(sizeof(C) % sizeof(uint32_t) == 0);
   struct Page {
     int shift = 4;
-    bool full = false;      // it has all its cells, or they are packed
-    std::vector<Row> rows;  // else: those that were touched, in order
+    bool full = false;                     // it has all its cells, or they are packed
+    uint8_t row_count = 0, row_space = 0;  // else: the rows that were touched, in order
+    Row* rows = nullptr;
     std::vector<C> cells;
     std::vector<uint32_t> packed;
   };
+  using Pages = std::array<Page, 16>;  // that lie in a row
 
   template <class F>
   void over_pages(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
@@ -166,18 +182,23 @@ class Cells {
   }
 
   Page& page_of(uint64_t address, uint64_t unit) {
-    const uint64_t number = address / kPage;
-    auto& [known, page] = recent_[number % recent_.size()];
-    if (!page || known != number) known = number, page = &pages_[number];
+    const uint64_t number = address / kPage, of_pages = number / std::tuple_size_v<Pages>;
+    auto& [known, pages] = recent_[of_pages % recent_.size()];
+    if (!pages || known != of_pages) {
+      std::unique_ptr<Pages>& found = pages_[of_pages];
+      if (!found) found = std::make_unique<Pages>();
+      known = of_pages, pages = found.get();
+    }
+    Page& page = (*pages)[number % std::tuple_size_v<Pages>];
     const int shift = std::min(4, std::countr_zero(address | unit));
-    if (shift < page->shift) refine(*page, shift);
-    return *page;
+    if (shift < page.shift) refine(page, shift);
+    return page;
   }
   void refine(Page& page, int shift) {
     const int by = page.shift - shift;
     page.shift = shift;
     if (!page.full) {
-      for (Row& r : page.rows)
+      for (Row& r : std::span(page.rows, page.row_count))
         for (uint16_t* n : {&r.begin, &r.end, &r.writer_step, &r.changer_step})
           *n = static_cast<uint16_t>(*n << by);
       return;
@@ -189,28 +210,58 @@ class Cells {
     page.cells = std::move(finer);
   }
   // Rows begin at `begin` and `end`, and there is no gap between. False: there would be too many, or one cannot be parted.
-  static bool cut(Page& page, uint16_t begin, uint16_t end) {
-    std::vector<Row>& rows = page.rows;
-    if (rows.size() + 2 > kRows) return false;
+  bool cut(Page& page, uint16_t begin, uint16_t end) {
+    if (page.row_count + 2u > kRows) return false;
     for (const uint16_t at : {begin, end})
-      for (size_t k = 0; k < rows.size(); ++k) {
-        if (rows[k].begin >= at || rows[k].end <= at) continue;
-        if (!rows[k].parts_at(at)) return false;
-        Row rest = rows[k];
-        rest.cell = rows[k].at(at), rest.begin = at;
-        rows[k].end = at;
-        rows.insert(rows.begin() + static_cast<ptrdiff_t>(k) + 1, rest);
+      for (uint32_t k = 0; k < page.row_count; ++k) {
+        Row& r = page.rows[k];
+        if (r.begin >= at || r.end <= at) continue;
+        if (!r.parts_at(at)) return false;
+        Row rest = r;
+        rest.cell = r.at(at), rest.begin = at;
+        r.end = at;
+        insert(page, k + 1, rest);
         break;
       }
-    size_t k = 0;
-    while (k < rows.size() && rows[k].end <= begin) ++k;
-    for (uint16_t at = begin; at < end; at = rows[k++].end) {
-      if (k < rows.size() && rows[k].begin == at) continue;
-      if (rows.size() == kRows) return false;
-      const uint16_t to = k < rows.size() ? std::min(end, rows[k].begin) : end;
-      rows.insert(rows.begin() + static_cast<ptrdiff_t>(k), Row{at, to});
+    uint32_t k = 0;
+    while (k < page.row_count && page.rows[k].end <= begin) ++k;
+    for (uint16_t at = begin; at < end; at = page.rows[k++].end) {
+      if (k < page.row_count && page.rows[k].begin == at) continue;
+      if (page.row_count == kRows) return false;
+      const uint16_t to = k < page.row_count ? std::min(end, page.rows[k].begin) : end;
+      insert(page, k, Row{at, to});
     }
     return true;
+  }
+  void insert(Page& page, uint32_t at, const Row& row) {
+    if (page.row_count == page.row_space) {
+      const uint32_t space = page.row_space ? 2u * page.row_space : kFewest;
+      Row* rows = rows_for(space);
+      std::copy_n(page.rows, page.row_count, rows);
+      drop_rows(page);
+      page.rows = rows, page.row_space = static_cast<uint8_t>(space);
+    }
+    Row* end = page.rows + page.row_count++;
+    std::copy_backward(page.rows + at, end, end + 1);
+    page.rows[at] = row;
+  }
+  // Space for rows comes from blocks, as the heap would take longer than all else that is done for most pages.
+  Row* rows_for(uint32_t space) {
+    std::vector<Row*>& unused = unused_[std::countr_zero(space)];
+    if (!unused.empty()) {
+      Row* rows = unused.back();
+      unused.pop_back();
+      return rows;
+    }
+    if (block_left_ < space) {
+      block_left_ = block_size_ = std::min(2 * block_size_, kLargest);
+      blocks_.push_back(std::make_unique_for_overwrite<Row[]>(block_left_));
+    }
+    return &blocks_.back()[block_left_ -= space];
+  }
+  void drop_rows(Page& page) {
+    if (page.rows) unused_[std::countr_zero(page.row_space)].push_back(page.rows);
+    page.rows = nullptr, page.row_space = 0;
   }
   // The page has its cells, and lies open.
   void open(Page& page) {
@@ -219,9 +270,10 @@ class Cells {
       unpack(page, 0);
     } else {
       page.cells = fresh(kPage >> page.shift);
-      for (const Row& r : page.rows)
+      for (const Row& r : std::span(page.rows, page.row_count))
         for (uint32_t i = r.begin; i < r.end; ++i) page.cells[i] = r.at(i);
-      page.rows = {};
+      drop_rows(page);
+      page.row_count = 0;
       page.full = true;
       opened(page);
     }
@@ -229,7 +281,11 @@ class Cells {
   void opened(Page& page) {
     open_.push_back(&page);
     open_cells_ += page.cells.size();
-    for (; open_cells_ > kOpenCells && open_.front() != &page; open_.pop_front()) pack(*open_.front());
+    for (; open_cells_ > kOpenCells && open_[oldest_] != &page; ++oldest_) pack(*open_[oldest_]);
+    if (oldest_ > open_.size() / 2) {
+      open_.erase(open_.begin(), open_.begin() + static_cast<ptrdiff_t>(oldest_));
+      oldest_ = 0;
+    }
   }
   static std::span<uint32_t> words_of(std::vector<C>& cells) {
     return {reinterpret_cast<uint32_t*>(cells.data()), cells.size() * kWords};
@@ -257,10 +313,15 @@ class Cells {
     return cells;
   }
 
-  std::unordered_map<uint64_t, Page> pages_;  // by number
-  std::array<std::pair<uint64_t, Page*>, 16> recent_{};
-  std::deque<Page*> open_;  // which have their cells, oldest first
-  size_t open_cells_ = 0;   // of them
+  std::unordered_map<uint64_t, std::unique_ptr<Pages>> pages_;
+  std::array<std::pair<uint64_t, Pages*>, 16> recent_{};
+  std::vector<std::unique_ptr<Row[]>> blocks_;
+  static constexpr uint32_t kLargest = 8192;
+  uint32_t block_size_ = 256, block_left_ = 0;                   // rows of the last
+  std::array<std::vector<Row*>, std::bit_width(kRows)> unused_;  // by how many there is space for
+  std::vector<Page*> open_;                                      // which have their cells, oldest first
+  size_t oldest_ = 0;                                            // of them
+  size_t open_cells_ = 0;                                        // of them
   // Cells of packed pages, for those that are opened next: the heap would get holes, as what is packed is small.
   std::vector<std::vector<C>> spare_;
 };

@@ -62,23 +62,42 @@ Checks::Checks(const Launch& launch)
       unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
 
+void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first) {
+  const size_t ctas = next.ctas.size();
+  cluster = next.number;
+  first_id = first, time = 1, published = false;
+  warps = code.threads / code.width;
+  all_warps = warps * static_cast<uint32_t>(ctas);
+  agents.resize(all_warps + 2);
+  for (machine::Agent& agent : agents) agent.begin(first++);
+  relaxed.resize(all_warps);
+  for (uint32_t a = 0; a < all_warps; ++a) {
+    relaxed[a].met.begin(agents[a].id | kOfRelaxed);
+    relaxed[a].fenced.clear();
+    relaxed[a].fence = 0;
+  }
+  for (auto* of : {&cells, &tensor}) {
+    of->resize(ctas);
+    for (auto& one : *of) one.clear();
+  }
+  records.clear();
+  named.resize(16 * ctas);
+  for (Named& one : named) one.known.clear(), one.arrived.clear();
+  for (machine::Clock& one : met) one.clear();
+  barriers.clear(), copiers.clear(), marks.clear(), uniform.clear(), callers.clear(), divisions.clear();
+  missing.clear(), stored.clear(), origins.clear();
+}
+
 void Checks::begin(const Cluster& cluster) {
   auto& state = states_[&cluster];
-  state = std::make_unique<State>();
+  if (!state) state = std::make_unique<State>();
   cluster_ = nullptr;
   State& s = *state;
-  s.cluster = cluster.number;
-  s.first_id = agents_;
-  s.warps = launch_.code->threads / launch_.code->width;
-  s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
-  for (uint32_t a = 0; a < s.all_warps + 2; a++) s.agents.push_back({agents_++});
-  for (uint32_t a = 0; a < s.all_warps; a++) s.relaxed.push_back({{s.agents[a].id | kOfRelaxed}, {}, 0});
-  s.tensor.resize(cluster.ctas.size());
-  s.cells.resize(cluster.ctas.size());
+  s.begin(cluster, *launch_.code, agents_);
+  agents_ += static_cast<uint32_t>(s.agents.size());
   for (const auto& cta : cluster.ctas)  // what the system has in shared memory is not the kernel's to write
     each_cell(s, {cta.get(), 0, std::min(launch_.code->reserved_shared, cta->shared_bytes)},
               [](Cell& cell, Place) { cell.defined = true; });
-  s.named.resize(16 * cluster.ctas.size());
   if (has_narrow_) s.narrow = std::vector<machine::Released>(1 + cluster.ctas.size());
 }
 
@@ -128,14 +147,9 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
                 lane);
 }
 
-bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
-                   bool changes, Place where) {
+bool Checks::touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
+                         const Same::Key* key, bool changes, Place where) {
   const Record& me = s.records[mine];
-  if (me.act == Act::kRead && !cell.copy_in && !cell.atomics[0] && !cell.atomics[1] && cell.changer == 0 &&
-      cell.readers[0] == 0) {
-    cell.readers[0] = mine;  // the first access to it
-    return true;
-  }
   // Reductions of the copy engine may be performed in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // the tensor core performs its operations in order
@@ -165,6 +179,13 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
       cell.touch(mine, me.act, changes, unordered, [&](uint32_t r) { return s.records[r].act; });
   if (other) return race(x, in, lane, s.records.at(other), me.writes(), where.text());
   if (changes) cell.again = 0;
+  if (key && !stored_too) {
+    same_.key = *key;
+    for (int i = 0; i < 2; ++i)
+      same_.readers[i] = cell.readers[i] == mine ? Same::Reader::kMine
+                         : cell.readers[i] == 0  ? Same::Reader::kGoes
+                                                 : Same::Reader::kStays;
+  }
   return true;
 }
 
@@ -184,7 +205,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   }
   const uint32_t thread = x.first + lane;
   const machine::Agent& agent = s.agent(*x.cta, thread);
-  machine::Cells<Cell>& cells = s.cells[owner.rank];
+  State::Cells& cells = s.cells[owner.rank];
   if (uninit_ && reads_memory(in, write)) {
     std::vector<std::byte*> undefined_bytes;
     cells.each(

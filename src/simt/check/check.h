@@ -200,13 +200,30 @@ class Checks {
   // Makes runs_ of the threads that are on. False: two of them write the same bytes, and not the same values.
   template <class T>
   bool find_runs(const Exec& x, const T* address, T add, const Together& access);
+  bool meet(uint32_t each);  // some of runs_
   void put_off(const Operands& in, const Cta* owner, const Run& run, const std::byte* at);
   // Adds an access to `records` and returns its number.
   uint32_t record(Records& records, const machine::Agent& agent, machine::Act act, const Operands& in,
                   uint32_t thread, uint64_t serial);
+  // The last access to a cell of shared memory that races with none, and what it did to the cell's readers: one by the same warp in
+  // the same instruction does so to each cell whose last accesses are of the same records.
+  struct Same {
+    struct Key {
+      uint64_t serial = 0;
+      const Operands* in = nullptr;
+      uint32_t agent = 0, writer = 0, changer = 0, readers[2] = {};
+      machine::Act act{};
+      bool changes = false;
+      bool operator==(const Key&) const = default;
+    } key;
+    enum class Reader : uint8_t { kStays, kGoes, kMine } readers[2];
+  };
   // Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
+  // The same of one that is not known to be like the last; `key`: it may be like the next.
+  bool touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
+                   const Same::Key* key, bool changes, Place where);
   machine::Agent& copier(State& s, uint32_t barrier);
   // ---- global memory (global.cpp)
   static bool reads_memory(const Operands& in, bool write);
@@ -287,7 +304,8 @@ class Checks {
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   const Cluster* cluster_ = nullptr;  // of state_, that of the last instruction
   State* state_ = nullptr;
-  std::vector<Run> runs_;  // of the current instruction
+  std::vector<Run> runs_;         // of the current instruction
+  std::vector<uint64_t> stored_;  // a bit for each place in shared memory, while find_runs() looks
   // Stores, whose values are examined after the instruction.
   struct Written {
     const Operands* in;
@@ -304,6 +322,7 @@ class Checks {
     bool operator==(const Before&) const = default;
   };
   Before before_{};
+  Same same_{};
   // The reads of global memory by threads, which are examined after the instruction, too.
   std::vector<Run> reads_;
   uint64_t serial_ = 0;  // counts instructions

@@ -53,11 +53,8 @@ uint32_t Checks::global_record(const Exec& x, State& s, Act act, const Operands&
   const machine::Agent& warp = s.agent(*x.cta, thread);
   const Record& last = global_records_.last();
   if (last.agent != warp.id || last.serial != serial_ || last.in != &in || last.act != act ||
-      last.warps != warps || (last.time != warp.time && last.time != kUnderWay)) {
-    uint32_t times = last.times;
-    if (last.agent != warp.id || last.serial != serial_) times = s.come(in, warp);
-    global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, warps, times, s.cluster});
-  }
+      last.warps != warps || (last.time != warp.time && last.time != kUnderWay))
+    global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, warps, s.cluster});
   // Those of a warp's reads are not told apart.
   return global_records_.number_of(
       act == Act::kWrite || act == Act::kAtomic ? thread : thread - thread % x.code().width);
@@ -140,9 +137,10 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
       if (is_doubtful(r)) return false;
     bool changes = false;
     if (before) {
-      changes = differs(at, size);
-      for (uint64_t i = size; i < bytes; i += size)
-        if (differs(at + i, size) != changes) return false;
+      uint64_t changed = 0;
+      for (uint64_t i = 0; i < bytes; i += size) changed += differs(at + i, size);
+      if (changed != 0 && changed * size != bytes) return false;
+      changes = changed != 0;
     }
     if (cell.touch(number_at(at), me.act, changes, unordered, act_of, uncovered)) return false;
     row.cell = cell;
@@ -198,9 +196,10 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
   std::string message = std::string(me.writes() ? "it writes " : "it reads ") + what + ", which ";
   if (other.time == kUnderWay) {
     message += "a copy that no thread has waited for may still read";
-    notes.push_back("the copy is " + place_text(*launch_.code, *other.in) + ", the " + ordinal(other.times) +
-                    " time that its warp came there; the store is the " + ordinal(me.times) +
-                    " time of its warp");
+    notes.push_back("the copy is " + place_text(*launch_.code, *other.in) + ", the " +
+                    ordinal(global_records_.times_of(other)) +
+                    " time that its warp came there; the store is the " +
+                    ordinal(global_records_.times_of(me)) + " time of its warp");
   } else {
     const bool near = other.cluster == s.cluster;
     const auto first = static_cast<uint32_t>(std::countr_zero(unordered_warps(s, me, other).second));

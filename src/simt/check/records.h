@@ -4,8 +4,11 @@
 //
 //   st.global.b32 by warp 1:  record 7, its threads are numbers 7 * 64 + 32 to 7 * 64 + 63
 #pragma once
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/machine/clock.h>
@@ -18,9 +21,8 @@ struct Record : machine::Record {
   uint32_t thread = 0;  // the first of its 64, or kNoRegister: no thread made it
   const Operands* in = nullptr;
   uint64_t serial = 0;  // of the instruction; 0 for a copy or product in flight
-  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; how often the
-  // warp has come to the instruction; and the cluster.
-  uint32_t warps = 1, times = 0;
+  // For global memory: the warps that read the same bytes in one instruction, a bit each, counted from `agent`; and the cluster.
+  uint32_t warps = 1;
   int64_t cluster = 0;
   bool writes() const { return act == machine::Act::kWrite || act == machine::Act::kAtomic; }
 };
@@ -28,37 +30,57 @@ struct Record : machine::Record {
 // 0 is the time before the launch.
 class Records {
  public:
+  Records() { all_.push_back(std::make_unique<std::array<Record, kBlock>>()); }
+  void clear() { size_ = 1; }  // what there is space for stays
   static uint32_t record_of(uint32_t number) { return number / kThreads; }
-  const Record& operator[](uint32_t number) const { return all_[record_of(number)]; }
-  Record& operator[](uint32_t number) { return all_[record_of(number)]; }
+  const Record& operator[](uint32_t number) const {
+    return (*all_[record_of(number) / kBlock])[record_of(number) % kBlock];
+  }
+  Record& operator[](uint32_t number) { return const_cast<Record&>(std::as_const(*this)[number]); }
   // The same as of the thread that the number tells.
   Record at(uint32_t number) const {
     Record record = (*this)[number];
     if (record.thread != kNoRegister) record.thread += number % kThreads;
     return record;
   }
-  const Record& last() const { return all_.back(); }
+  const Record& last() const { return (*all_[(size_ - 1) / kBlock])[(size_ - 1) % kBlock]; }
+  // How often its warp has come to the instruction of an access, this time included.
+  uint32_t times_of(const Record& record) const {
+    uint32_t times = 0;
+    uint64_t serial = 0;
+    for (size_t i = 1; i < size_; ++i) {
+      const Record& r = (*this)[static_cast<uint32_t>(i * kThreads)];
+      if (r.agent != record.agent || r.in != record.in || r.serial == serial || r.serial > record.serial)
+        continue;
+      serial = r.serial;
+      ++times;
+    }
+    return times;
+  }
   // The last one is of the threads that a number tells from this one, or both are of none.
   bool last_is_near(uint32_t thread) const {
     return last().thread == (thread == kNoRegister ? thread : thread - thread % kThreads);
   }
   // The number of the last one, as of a thread.
   uint32_t number_of(uint32_t thread) const {
-    return static_cast<uint32_t>(all_.size() - 1) * kThreads +
-           (thread == kNoRegister ? 0 : thread % kThreads);
+    return static_cast<uint32_t>(size_ - 1) * kThreads + (thread == kNoRegister ? 0 : thread % kThreads);
   }
   uint32_t add(Record record) {
-    if (all_.size() == kMost) throw std::bad_alloc();
+    if (size_ == kMost) throw std::bad_alloc();
+    if (size_ == all_.size() * kBlock) all_.push_back(std::make_unique<std::array<Record, kBlock>>());
     const uint32_t thread = record.thread;
     if (thread != kNoRegister) record.thread -= thread % kThreads;
-    all_.push_back(record);
+    (*all_[size_ / kBlock])[size_ % kBlock] = record;
+    ++size_;
     return number_of(thread);
   }
 
  private:
   static constexpr uint32_t kThreads = 64;  // of the widest warp
   static constexpr size_t kMost = (uint64_t{1} << 32) / kThreads;
-  std::vector<Record> all_ = std::vector<Record>(1);
+  static constexpr size_t kBlock = 256;
+  std::vector<std::unique_ptr<std::array<Record, kBlock>>> all_;
+  size_t size_ = 1;
 };
 
 }  // namespace triton_runner::simt

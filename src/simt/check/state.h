@@ -28,6 +28,7 @@ inline constexpr uint32_t kUnderWay = ~uint32_t{0};
 inline constexpr uint32_t kOfRelaxed = uint32_t{1} << 31;
 
 struct Checks::State {
+  using Cells = machine::Cells<Cell, 256>;
   int64_t cluster = 0;  // its number in the grid
   // No two clusters have agents with the same ids: global memory is one for all. The time of warps is that of the cluster, so
   // that one record can be of several warps.
@@ -46,12 +47,11 @@ struct Checks::State {
     machine::Clock fenced;
     uint32_t fence = 0;  // the time of it
   };
-  std::vector<Relaxed> relaxed;                                      // by warp
-  std::unordered_map<const Operands*, std::vector<uint32_t>> times;  // that each warp came to an access
-  uint32_t warps = 0;                                                // of a block
-  uint32_t all_warps = 0;                                            // of all blocks
-  std::vector<machine::Cells<Cell>> cells;                           // by block
-  std::vector<machine::Cells<Cell>> tensor;                          // tensor memory, by block
+  std::vector<Relaxed> relaxed;  // by warp
+  uint32_t warps = 0;            // of a block
+  uint32_t all_warps = 0;        // of all blocks
+  std::vector<Cells> cells;      // by block
+  std::vector<Cells> tensor;     // tensor memory, by block
   Records records;
   struct Named {
     machine::Clock known;
@@ -86,6 +86,9 @@ struct Checks::State {
   std::vector<Origin> origins;
   machine::Clock met[2];  // of the cluster's barrier, by parity of the phase: warps differ by at most one
 
+  // A cluster starts, whose agents have numbers from `first` on. What the one before had space for stays.
+  void begin(const Cluster& next, const Code& code, uint32_t first);
+
   machine::Agent& reader() { return agents[all_warps]; }
   machine::Agent& tensor_core() { return agents[all_warps + 1]; }
   machine::Agent& by_id(uint32_t id) { return agents[id - first_id]; }  // no copier
@@ -94,11 +97,6 @@ struct Checks::State {
     machine::Agent& warp = agents[cta.rank * warps + thread / cta.code->width];
     warp.time = time;
     return warp;
-  }
-  uint32_t come(const Operands& in, const machine::Agent& warp) {
-    std::vector<uint32_t>& of = times[&in];
-    if (of.empty()) of.resize(all_warps);
-    return ++of[warp.id - first_id];
   }
   void begin_instruction() {
     time += published;
@@ -114,6 +112,37 @@ struct Checks::State {
 inline Checks::State& Checks::of(const Exec& x) {
   if (x.cta->cluster != cluster_) cluster_ = x.cta->cluster, state_ = states_[cluster_].get();
   return *state_;
+}
+
+// Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
+inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
+                          bool changes, Place where) {
+  const Record& me = s.records[mine];
+  const auto record_of = Records::record_of;
+  const Same::Key key{serial_,
+                      &in,
+                      me.agent,
+                      record_of(cell.writer),
+                      record_of(cell.changer),
+                      {record_of(cell.readers[0]), record_of(cell.readers[1])},
+                      me.act,
+                      changes};
+  const bool is_plain =
+      (me.act == machine::Act::kRead || (me.act == machine::Act::kWrite && key.writer != record_of(mine))) &&
+      !cell.copy_in && !cell.copy_out && !cell.atomics[0] && !cell.atomics[1];
+  if (!is_plain || key != same_.key)
+    return touch_other(x, s, in, lane, cell, mine, is_plain ? &key : nullptr, changes, where);
+  if (changes) {
+    cell.settle(mine);
+    cell.again = 0;
+  } else if (me.act == machine::Act::kWrite) {
+    cell.writer = mine;
+  } else {
+    for (int i = 0; i < 2; ++i)
+      if (same_.readers[i] != Same::Reader::kStays)
+        cell.readers[i] = same_.readers[i] == Same::Reader::kMine ? mine : 0;
+  }
+  return true;
 }
 
 // f(cell, its place) for the cells of a range.

@@ -17,6 +17,16 @@ namespace triton_runner::simt {
 using machine::Act;
 using Kind = Source::Access;
 
+// The threads that access memory in order before others access the same again: 32 (all), 1 (all the same) or fewer; 0: it is not so.
+template <class T>
+static uint32_t repeated(const T* address, uint32_t width, uint32_t each) {
+  uint32_t n = 1;
+  while (n < width && address[n] == static_cast<T>(address[n - 1] + each)) ++n;
+  T differs = 0;
+  for (uint32_t i = n; i < width; ++i) differs |= address[i] ^ address[i - n];
+  return differs == 0 ? n : 0;
+}
+
 template <class T>
 bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& access) {
   runs_.clear();
@@ -31,44 +41,75 @@ bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& a
       }
     return true;
   }
-  const auto has_value_of = [&](uint32_t i, uint32_t other) {
+  // Whether `n` threads from i on store the same as those from `other` on.
+  const auto has_value_of = [&](uint32_t i, uint32_t other, uint32_t n = 1) {
     const Access& a = *access.store;
     const uint64_t size = a.reg_bytes;
     for (uint32_t k = 0; k < a.words; ++k)
       if (const std::byte* reg = x.regs + a.regs[k] + size * x.first;
-          a.regs[k] != kNoRegister && std::memcmp(reg + size * i, reg + size * other, size) != 0)
+          a.regs[k] != kNoRegister && std::memcmp(reg + size * i, reg + size * other, size * n) != 0)
         return false;
     return true;
   };
   bool rises = true;
-  size_t of_warp = 0;  // its first run
-  uint32_t warp = 0;
-  for (uint32_t i : x.lanes()) {
+  const auto add_run = [&](uint32_t i, uint32_t bytes) {
     const uint64_t at = static_cast<T>(address[i] + add);
-    if (i >= warp + width) warp = i - i % width, of_warp = runs_.size();
-    if (of_warp < runs_.size()) {
-      Run& run = runs_.back();
-      const uint64_t end = run.address + run.bytes;
-      if (at == end && run.lane_of(at) == i) {
-        run.bytes += each;
+    rises = rises && (runs_.empty() || at >= runs_.back().address + runs_.back().bytes);
+    runs_.push_back({at, bytes, each, i});
+  };
+  for (uint32_t w = 0; w < x.count; w += width) {
+    uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width));
+    if (std::popcount(on) == static_cast<int>(width))
+      if (const uint32_t n = repeated(address + w, width, each);
+          n == width || (n && !access.store) || (n == 1 && has_value_of(w + 1, w, width - 1))) {
+        add_run(w, n * each);
         continue;
       }
-      if (at == run.address && run.bytes == each && (!access.store || has_value_of(i, run.lane)))
-        continue;  // the warp does it once
-      // Its threads read what some before them read.
-      if (!access.store && runs_.size() - 1 > of_warp && run.address == runs_[of_warp].address &&
-          run.bytes == runs_[of_warp].bytes)
-        runs_.pop_back();
+    for (const size_t first = runs_.size(); on; on &= on - 1) {
+      const uint32_t i = w + static_cast<uint32_t>(std::countr_zero(on));
+      const uint64_t at = static_cast<T>(address[i] + add);
+      if (first < runs_.size()) {
+        Run& run = runs_.back();
+        const uint64_t end = run.address + run.bytes;
+        if (at == end && run.lane_of(at) == i) {
+          run.bytes += each;
+          continue;
+        }
+        if (at == run.address && run.bytes == each && (!access.store || has_value_of(i, run.lane)))
+          continue;  // the warp does it once
+        // Its threads read what some before them read.
+        if (!access.store && runs_.size() - 1 > first && run.address == runs_[first].address &&
+            run.bytes == runs_[first].bytes)
+          runs_.pop_back();
+      }
+      add_run(i, each);
     }
-    rises = rises && (runs_.empty() || at >= runs_.back().address + runs_.back().bytes);
-    runs_.push_back({at, each, each, i});
   }
-  if (!access.store || rises) return true;
-  std::vector<std::pair<uint64_t, uint64_t>> ends;
-  for (const Run& run : runs_) ends.emplace_back(run.address, run.address + run.bytes);
-  std::sort(ends.begin(), ends.end());
-  return std::adjacent_find(ends.begin(), ends.end(),
-                            [](const auto& a, const auto& b) { return a.second > b.first; }) == ends.end();
+  return !access.store || rises || !meet(each);
+}
+
+bool Checks::meet(uint32_t each) {
+  const auto is_place = [&](const Run& run) {
+    return run.address % each == 0 && run.address + run.bytes <= uint64_t{kOffsetMask} + 1;
+  };
+  if (!std::ranges::all_of(runs_, is_place)) {
+    std::vector<std::pair<uint64_t, uint64_t>> ends;
+    for (const Run& run : runs_) ends.emplace_back(run.address, run.address + run.bytes);
+    std::sort(ends.begin(), ends.end());
+    return std::adjacent_find(ends.begin(), ends.end(),
+                              [](const auto& a, const auto& b) { return a.second > b.first; }) != ends.end();
+  }
+  bool met = false;
+  const auto each_bit = [&](const auto& f) {
+    for (const Run& run : runs_)
+      for (uint64_t place = run.address / each; place < (run.address + run.bytes) / each; ++place) {
+        if (place / 64 >= stored_.size()) stored_.resize(place / 64 + 1);
+        f(stored_[place / 64], uint64_t{1} << place % 64);
+      }
+  };
+  each_bit([&](uint64_t& word, uint64_t bit) { met = met || word & bit, word |= bit; });
+  each_bit([](uint64_t& word, uint64_t bit) { word &= ~bit; });
+  return met;
 }
 
 bool Checks::looks_together(const Exec& x, const Operands& in, Kind access) const {
@@ -87,22 +128,11 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
   if (!find_runs(x, address, add, access)) return false;
   State& s = of(x);
   const Cta& cta = *x.cta;
-  machine::Cells<Cell>& cells = s.cells[cta.rank];
-  if (uninit_ && !write)
-    for (const Run& run : runs_) {
-      bool defined = true;
-      if constexpr (kGlobal)
-        defined = !unwritten_.any() || !unwritten_.first(run.address, run.bytes);
-      else
-        cells.each(
-            run.address, run.bytes,
-            [&](const Cell& cell, uint64_t, uint64_t) {
-              defined = defined && (cell.defined || cell.copy_in);
-            },
-            each);
-      if (!defined) return false;
-    }
+  State::Cells& cells = s.cells[cta.rank];
   if constexpr (kGlobal) {
+    if (uninit_ && !write && unwritten_.any())
+      for (const Run& run : runs_)
+        if (unwritten_.first(run.address, run.bytes)) return false;
     exec::ReadSet* reads = launch_.options->reads;
     if (reads && (!write || reads->keeps_all()))
       for (const Run& run : runs_)
@@ -126,9 +156,9 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
     bool ok = true;
     uint32_t warp = kNoRegister;
     for (const Run& run : runs_) {
-      if (!race_ || !ok) break;
+      if (!ok) break;
       const uint32_t thread = x.first + run.lane;
-      if (warp != thread / cta.code->width)
+      if (race_ && warp != thread / cta.code->width)
         warp = thread / cta.code->width,
         record(s.records, s.agent(cta, thread), Act::kRead, in, thread, serial_);
       const uint32_t mine = s.records.number_of(thread);
@@ -137,8 +167,10 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
           [&](Cell& cell, uint64_t at, uint64_t) {
             const uint64_t begin = std::max(at, run.address);
             const uint32_t lane = run.lane_of(begin);
-            ok = ok && touch(x, s, in, lane, cell, mine + (lane - run.lane), false,
-                             Place{cta.shared_base | static_cast<uint32_t>(begin)});
+            // If it is not defined, the threads are looked at one by one, and this is touched once more.
+            ok = ok && (!uninit_ || cell.defined || cell.copy_in);
+            ok = ok && (!race_ || touch(x, s, in, lane, cell, mine + (lane - run.lane), false,
+                                        Place{cta.shared_base | static_cast<uint32_t>(begin)}));
           },
           each);
     }

@@ -138,7 +138,7 @@ void run_chain(Exec& x, const Operands& in, const Mma& m, int step, Add add) {
 void run_mma(Exec& x, const Operands& in, const Mma& m) {
   if (!x.converged(instr_of(in))) return;
   // Who looks at each instruction gets each, and so does a path that stands between them.
-  const bool each = x.worker->checks || x.launch().shuffle || !m.whole || x.limit - x.pc < m.whole->following;
+  const bool each = !x.whole_runs || !m.whole || x.limit - x.pc < m.whole->following;
   const MmaGroup& g = each ? m.alone : *m.whole;
   const Handler copy = copy_register(4);  // not Instr::run, where native code may begin
   for (uint32_t move : g.moves) copy(x, (&instr_of(in))[move]);
@@ -164,6 +164,7 @@ void run_mma(Exec& x, const Operands& in, const Mma& m) {
     }
   }
   x.pc += g.following;
+  x.beyond += g.following;
 }
 
 static bool writes_operands(const MmaGroup& g) {
