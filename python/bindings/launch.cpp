@@ -1,14 +1,13 @@
-// How a launch from Python runs, waits, asks for memory that it was not told of, and is interrupted.
+// How a launch from Python runs, waits, and asks for memory that it was not told of.
 #include "launch.h"
 
 #include <triton_runner/exec/count_observer.h>
 #include <triton_runner/exec/faults.h>
+#include <triton_runner/exec/interruptible.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/exec/substitution.h>
 #include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/tile.h>
-
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,76 +19,6 @@
 
 namespace triton_runner::python {
 namespace {
-
-// While a kernel runs, nobody executes Python, so Python's own handler for Ctrl-C would only note the signal.
-// Ours raises the stop tokens of all running launches and then calls the handler that was there.
-//
-// LLVM, which compiles between launches, installs a handler over ours: it puts ours back and raises the signal
-// once more. When that raises ours again while we call LLVM's, we call the one that was there at first.
-
-struct Launch {
-  std::atomic<bool> used{false};
-  exec::StopToken stop;
-};
-std::array<Launch, 64> launches;
-struct sigaction first_action, previous_action;
-std::atomic<int> interrupts_under_way{0};
-std::mutex install_mutex;
-
-void on_interrupt(int signal, siginfo_t* info, void* context) {
-  for (Launch& launch : launches)
-    if (launch.used.load(std::memory_order_acquire)) launch.stop.request_stop();
-  const struct sigaction& next = interrupts_under_way.fetch_add(1) == 0 ? previous_action : first_action;
-  if (next.sa_flags & SA_SIGINFO) {
-    next.sa_sigaction(signal, info, context);
-  } else if (next.sa_handler != SIG_IGN && next.sa_handler != SIG_DFL) {
-    next.sa_handler(signal);
-  }
-  interrupts_under_way.fetch_sub(1);
-}
-
-void install_interrupt_handler() {
-  struct sigaction current;
-  if (sigaction(SIGINT, nullptr, &current) != 0) return;
-  if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_interrupt) return;
-  if (!(current.sa_flags & SA_SIGINFO) && (current.sa_handler == SIG_IGN || current.sa_handler == SIG_DFL))
-    return;
-  std::lock_guard lock(install_mutex);
-  static bool is_first = true;
-  if (std::exchange(is_first, false)) first_action = current;
-  previous_action = current;
-  struct sigaction ours = {};
-  ours.sa_sigaction = on_interrupt;
-  ours.sa_flags = SA_SIGINFO | (current.sa_flags & (SA_ONSTACK | SA_RESTART));
-  ours.sa_mask = current.sa_mask;
-  sigaction(SIGINT, &ours, nullptr);
-}
-
-// A stop token that Ctrl-C raises; none when more than 64 threads launch at once.
-class Interruptible {
- public:
-  Interruptible() {
-    install_interrupt_handler();
-    for (Launch& launch : launches) {
-      bool expected = false;
-      if (!launch.used.load(std::memory_order_relaxed) &&
-          launch.used.compare_exchange_strong(expected, true)) {
-        launch.stop.reset();
-        launch_ = &launch;
-        return;
-      }
-    }
-  }
-  ~Interruptible() {
-    if (launch_) launch_->used.store(false, std::memory_order_release);
-  }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-  exec::StopToken* token() { return launch_ ? &launch_->stop : nullptr; }
-
- private:
-  Launch* launch_ = nullptr;
-};
 
 // Memory that no argument holds: asked of triton_runner/_memory/registry.py, which knows live tensors and registered
 // blocks. Nobody makes a tensor that a launch could reach while it runs: one walk over all that lives, which takes up to a
@@ -287,7 +216,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     recorder->recordings.pop_back();
   Recorded recorded(recorder, kernel, grid);
   launch_options.observer = recorded.observer();
-  Interruptible interruptible;
+  exec::Interruptible interruptible;
   launch_options.stop = interruptible.token();
   if (debugger) {
     debugger->debugger.begin_with_all(recorded.observer() != nullptr);

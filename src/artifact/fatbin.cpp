@@ -3,6 +3,9 @@
 //
 // The format is not documented; what is read here was found by comparing what nvcc 11.8 to 13.2 made.
 #include <triton_runner/artifact/fatbin.h>
+
+#include <dlfcn.h>
+
 #include <triton_runner/base/try.h>
 
 #include <triton_runner/artifact/elf.h>
@@ -50,14 +53,33 @@ std::string expand_lz4(std::string_view in, size_t size) {
   return out.size() == size ? out : std::string();
 }
 
+// ZSTD_decompress of the machine's own library. Null: it has none.
+auto zstandard() {
+  using Expand = size_t (*)(void* out, size_t out_bytes, const void* in, size_t in_bytes);
+  static const auto expand = [] {
+    void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<Expand>(library ? dlsym(library, "ZSTD_decompress") : nullptr);
+  }();
+  return expand;
+}
+
+// Empty where it is malformed.
+std::string expand_zstandard(std::string_view in, size_t size) {
+  std::string out(size, '\0');
+  return zstandard()(out.data(), size, in.data(), in.size()) == size ? out : std::string();
+}
+
 DeviceCode code_of(const Entry& entry, const std::string& filename) {
   DeviceCode out{entry.kind == kElf ? "cubin" : "ptx", "cuda:" + std::to_string(entry.arch), {}, {}, {}};
-  if (entry.flags & kZstandard) {
-    out.problem = "it is compressed by Zstandard, which is not read here";
+  if (entry.flags & kZstandard && !zstandard()) {
+    out.problem =
+        "it is compressed by Zstandard, and this machine has no libzstd.so.1: install it, or compile with "
+        "nvcc --compress-mode=none";
     return out;
   }
-  if (entry.flags & kLz4) {
-    if (entry.expanded <= kLargest) out.content = expand_lz4(entry.payload, entry.expanded);
+  if (entry.flags & (kLz4 | kZstandard)) {
+    const auto expand = entry.flags & kZstandard ? expand_zstandard : expand_lz4;
+    if (entry.expanded <= kLargest) out.content = expand(entry.payload, entry.expanded);
     if (out.content.empty()) out.problem = "its compressed content is malformed";
   } else {
     out.content = entry.payload;

@@ -51,6 +51,7 @@ bool read_settings(State& s) {
   if (const std::string checks = setting("TRITON_RUNNER_CUDA_CHECKS"); !checks.empty())
     s.checks = static_cast<uint32_t>(std::strtoul(checks.c_str(), nullptr, 10));
   s.prints_launches = setting("TRITON_RUNNER_CUDA_LAUNCHES") == "1";
+  s.verb = setting("TRITON_RUNNER_CUDA_VERB");
   if (s.checks & exec::kCheckUninitialized) s.blocks.follow_unwritten();
   if (std::string folder = setting("TRITON_RUNNER_CUDA_CAPTURE"); !folder.empty())
     s.kept = std::make_unique<Kept>(std::move(folder), setting("TRITON_RUNNER_CUDA_KERNEL"));

@@ -12,9 +12,11 @@
 
 #include <triton_runner/artifact/occupancy.h>
 #include <triton_runner/base/try.h>
+#include <triton_runner/exec/interruptible.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/simt/simt.h>
 
+#include "at_work.h"
 #include "calls.h"
 
 namespace triton_runner::driver {
@@ -252,12 +254,17 @@ Error make_launch(Handle function, const LaunchConfig& config, void** params, vo
 Error run_launch(Launch& launch) {
   State& s = state();
   const uint64_t number = s.launches++;
+  exec::Interruptible interruptible;
+  AtWork at_work(s.verb, number, readable(launch.function->name));
   auto kernel = kernel_of(launch);
   if (!kernel) return refuse(kNotSupported, kernel.error().str());
   exec::LaunchOptions options;
   for (size_t d = 0; d < 3; ++d) options.grid[d] = launch.grid[d];
   options.shared_bytes = launch.shared_bytes;
   options.checks = s.checks;
+  options.stop = interruptible.token();
+  at_work.runs(exec::programs_of(options), int64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2],
+               interruptible);
   options.resolve = [&s](uint64_t address) -> std::optional<exec::Allocation> {
     Block* block = s.blocks.find(address);
     if (!block || block->is_away) return std::nullopt;

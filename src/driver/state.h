@@ -300,6 +300,7 @@ struct State {
   Chip chip;
   uint32_t checks = exec::kCheckOutOfBounds;
   bool prints_launches = false;
+  std::string verb;  // that started the program, and tells what a long launch is at; empty: none does
   bool is_initialized = false, is_forked = false;
   uint64_t launches = 0, ids = 0;
   Blocks blocks;

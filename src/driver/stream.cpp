@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include <triton_runner/exec/interruptible.h>
+
 #include "calls.h"
 
 namespace triton_runner::driver {
@@ -144,7 +146,9 @@ Error run_graph(std::shared_ptr<Graph> graph) {
 }
 
 Error run_conditional(const RunConditional& r) {
+  exec::Interruptible interruptible;
   for (uint32_t value = 0;;) {
+    if (exec::StopToken* stop = interruptible.token(); stop && stop->stop_requested()) return kLaunchFailed;
     if (!r.condition->get(&value)) return kInvalidValue;
     const size_t number = r.how == RunConditional::How::kSwitch ? value : value == 0;
     if (number >= r.bodies.size()) return kSuccess;

@@ -40,6 +40,7 @@ TEST(memory_describes_the_nearest) {
   CHECK_EQ(memory.describe(1100, 4), std::string("right at the end of argument 'x' (f32[25])"));
   CHECK_EQ(memory.describe(999, 1), std::string("1 byte before the start of argument 'x' (f32[25])"));
   CHECK_EQ(memory.describe(1098, 4), std::string("runs 2 bytes past the end of argument 'x' (f32[25])"));
+  CHECK_EQ(memory.describe(uint64_t{1} << 45, 4), std::string());  // what lies far away says nothing of it
   Memory none({}, kNobody);
   CHECK_EQ(none.describe(1, 1), std::string(""));
   Allocation empty[] = {{1000, 0, "argument 'x' (f32[0])", true}};

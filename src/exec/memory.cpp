@@ -83,6 +83,9 @@ std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) co
   if (best && best->storage_bytes && hides(address))
     return "which lies in the storage of " + best->label + " and is no element of it";
   if (!best) return from ? describe(address, bytes) : "";
+  constexpr uint64_t kFar = uint64_t{1}
+                            << 40;  // more than a GPU has: what lies there says nothing of this address
+  if (!from && distance >= kFar) return "";
   if (!after) return count_of_bytes(distance) + " before the start of " + best->label;
   if (distance == 0 && best->bytes == 0) return best->label;  // an empty block has no end to be past
   return beside(address, bytes, best->address + best->bytes, best->label);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <triton_runner/exec/interruptible.h>
 #include <triton_runner/exec/pool.h>
 
 namespace triton_runner::machine {
@@ -39,6 +40,7 @@ bool Taker::take_some() {
   const int64_t some = std::clamp<int64_t>(grid_.num_units / (16 * grid_.workers), 1, 64);
   taken_ = grid_.next_unit.fetch_add(some, std::memory_order_relaxed);
   end_ = std::max(taken_, std::min(taken_ + some, grid_.num_units));
+  if (grid_.options->stop) exec::add_begun(grid_.options->stop, end_ - taken_);
   return taken_ < end_;
 }
 

@@ -13,6 +13,7 @@ const char* const kAddend = "'-' subtracts nothing from an address: write +-4 in
 // All of an instruction's, and its ';'.
 bool Parser::parse_operands(Opcode opcode) {
   in_call_ = opcode == Opcode::kCall;
+  takes_addresses_ = opcode != Opcode::kMov && opcode != Opcode::kCvta;
   skip();
   if (*p_ == ';') {
     ++p_;
@@ -98,9 +99,25 @@ bool Parser::parse_operand_part(int level) {
       skip();
       if (*p_ == '-') return fail(here(), kAddend);
       if (take('+') && !integer(&operand.integer, "an offset")) return false;
+      if (*p_ == '[') return parse_element(operand);
     }
   }
   operands_.push_back(operand);
+  return true;
+}
+
+// a[2]: the address of an element, counted in scalars, of .v2 too; in a load or a store it is what [a+8] is.
+bool Parser::parse_element(Operand& operand) {
+  int64_t index = 0;
+  ++p_;
+  const uint32_t at = next_at();
+  if (!integer(&index, "the number of an element")) return false;
+  if (index < INT32_MIN || index > INT32_MAX) return fail(at, "the number of an element has 32 bits");
+  if (!expect(']', "an element")) return false;
+  const int64_t offset = index * ((bits(operand.variable->type) + 7) / 8);
+  if (!takes_addresses_) operand.integer = offset;
+  operands_.push_back(operand);
+  if (takes_addresses_) gather(OperandKind::kAddress, operand.offset, operands_.size() - 1, offset);
   return true;
 }
 

@@ -193,6 +193,7 @@ class Parser {
   bool parse_name(Operand* out, bool* known);
   bool parse_selector(Operand* out);
   bool parse_address(int level);
+  bool parse_element(Operand& operand);
   bool parse_list(OperandKind kind, char close, int level);
   void gather(OperandKind kind, uint32_t offset, size_t first, int64_t integer = 0);
   struct Spelling;
@@ -228,6 +229,7 @@ class Parser {
   std::vector<Instruction> body_;
   std::vector<Operand> operands_;  // of the instruction being parsed; inner lists on top
   bool in_call_ = false;           // where '(' opens a list
+  bool takes_addresses_ = false;   // a variable with an index stands for memory, not for its address
   std::vector<std::span<const uint32_t>> branch_targets_;
   std::vector<std::span<const Function* const>> call_targets_;
   std::vector<std::string> label_notes_;

@@ -19,13 +19,15 @@ NAMES = ("libcuda.so.1", "libcuda.so")  # the second one is what linkers and cty
 @dataclasses.dataclass(frozen=True)
 class Device:
     """The device that a program sees. chip: of the table of chips; check: checks with commas between them;
-    launches: whether each launch is printed; kept: a folder in which launches are kept, kernel: of which."""
+    launches: whether each launch is printed; kept: a folder in which launches are kept, kernel: of which;
+    verb: that tells what a long launch is at, unless somebody else does."""
 
     chip: str = "h100"
     check: str = ""
     launches: bool = False
     kept: str = ""
     kernel: str = ""
+    verb: str = ""
 
 
 def library() -> Path:
@@ -63,6 +65,7 @@ def environment(device: Device) -> dict[str, str]:
         "TRITON_RUNNER_CUDA_LAUNCHES": str(int(device.launches)),
         "TRITON_RUNNER_CUDA_CAPTURE": device.kept,
         "TRITON_RUNNER_CUDA_KERNEL": device.kernel,
+        "TRITON_RUNNER_CUDA_VERB": device.verb,
         "TRITON_RUNNER_NVDISASM": tools.toolkit("nvdisasm") or "",
     }
 

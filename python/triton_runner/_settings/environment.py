@@ -136,6 +136,7 @@ TRITON_RUNNER_CUDA_CHIP run this package: the GPU that our libcuda.so.1 shows
 TRITON_RUNNER_CUDA_DRIVER run this package: whether Triton's own driver launches, on our libcuda.so.1
 TRITON_RUNNER_CUDA_KERNEL run this package: the kernel whose launches our libcuda.so.1 keeps
 TRITON_RUNNER_CUDA_LAUNCHES run this package: our libcuda.so.1 prints each launch
+TRITON_RUNNER_CUDA_VERB run this package: the verb by which our libcuda.so.1 tells what a long launch is at
 TRITON_RUNNER_NVDISASM place this package: the nvdisasm by which our libcuda.so.1 reads machine code
 TRITON_RUNNER_GDB place this package: what cuda-gdb is to dump
 TRITON_RUNNER_GHOST run this package: pretended CUDA tensors of at least so many bytes take no memory

@@ -76,7 +76,7 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
   else if (!nearest.empty())
     what += ", " + nearest;
   else
-    what += ": no argument of this launch owns memory";
+    what += ": no memory of this launch is near it";
   const exec::TrapKind kind = misaligned                        ? exec::TrapKind::kMisaligned
                               : !found && memory.hides(address) ? exec::TrapKind::kView
                                                                 : exec::TrapKind::kOutOfBounds;

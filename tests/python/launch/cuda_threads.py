@@ -2,7 +2,7 @@
 
 - none: each stream is a thread's; `streams`: one thread has them all, and their work mixes;
 - `wait`: it prints its process id after its launches and waits for ever;
-- `spin`: it prints its process id and launches a kernel that does not end.
+- `spin`: it prints its process id and launches a kernel that does not end; `spin-thread`: in another thread.
 """
 
 import ctypes
@@ -75,12 +75,22 @@ def main(word: str) -> None:
             thread.join()
     assert right == [True] * 8
     print(os.getpid(), flush=True)
-    if word == "spin":
+    if word.startswith("spin"):
         pinned = ctypes.c_void_p()
         call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(4096), 0)
         ctypes.memset(pinned, 0, 4096)
         params = (ctypes.c_void_p * 1)(ctypes.addressof(pinned))
-        call("cuLaunchKernel", function(FOREVER, b"forever"), 1, 1, 1, 32, 1, 1, 0, None, params, None)
+
+        def spin():
+            call("cuCtxSetCurrent", context)
+            call("cuLaunchKernel", function(FOREVER, b"forever"), 200, 1, 1, 32, 1, 1, 0, None, params, None)
+
+        if word == "spin":
+            spin()
+        else:
+            thread = threading.Thread(target=spin)
+            thread.start()
+            thread.join()
     while word == "wait":
         time.sleep(1)
 

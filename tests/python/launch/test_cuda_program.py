@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -160,6 +161,31 @@ def test_a_program_that_is_killed_in_a_kernel_leaves_nothing(tmp_path):
         runner.communicate(timeout=60)  # all processes that held these pipes have ended
     assert runner.returncode == 128 + signal.SIGKILL
     assert left_behind(tmp_path) == []
+
+
+AS_A_CHILD = (
+    "-c",
+    "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
+    sys.executable,
+)
+
+
+@pytest.mark.parametrize("before", ((), (sys.executable, *AS_A_CHILD)), ids=("program", "child"))
+@pytest.mark.parametrize("word", ("spin", "spin-thread"))
+def test_a_long_launch_says_what_it_is_at_and_ends_at_ctrl_c(before, word):
+    program = PROGRAM.with_name("cuda_threads.py")
+    command = [sys.executable, "-m", "triton_runner", "cuda", *before, program, word]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as runner:
+        runner.stdout.readline()
+        line = runner.stderr.readline()
+        os.killpg(runner.pid, signal.SIGINT)  # as a terminal does
+        rest = runner.communicate(timeout=60)[1]
+    assert re.fullmatch(r"\.\.\. cuda: launch 24: running 'forever', block \d+ of 200, [34] s\n", line)
+    assert "KeyboardInterrupt" in rest
+    if not before and word == "spin":  # Python does not wait for children and threads then
+        assert "kernel 'forever': interrupted" in rest, rest
+    assert runner.returncode not in (0, -signal.SIGKILL)
 
 
 def test_the_library_alone_says_how_it_is_started():

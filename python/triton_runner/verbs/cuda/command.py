@@ -47,7 +47,7 @@ def cuda_command(chip, check, launches, folder, debug, kernel, is_module, progra
     if kernel and not (folder or debug):
         raise click.UsageError("--kernel says which launches --capture or --debug take: give one of these")
     words = (program, list(arguments), is_module)
-    device = Device(chip, check, launches, kernel=kernel)
+    device = Device(chip, check, launches, kernel=kernel, verb="cuda")
     if folder or debug:
         return run.run_captured(words, device, folder or "", debug)
     return run.run_program(*words, device)
