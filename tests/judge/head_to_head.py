@@ -2,7 +2,9 @@
 what each finds, calls wrong and costs in results/judge.json:
 
     python tests/judge/head_to_head.py --ttsem VENV/bin/python --tilelens VENV/bin/tile-sanitizer
+    python tests/judge/head_to_head.py --kept --gpu FILE
 
+The second one adds what on_gpu.py has written on a machine with a GPU to what the first one kept.
 Others are those whose paths are given; they need environments of their own (ttsem 0.1.0: Python 3.12, Triton
 3.8.0). A program is found faulty where a tool reports a fault of the kernel, or where the program's own
 comparison fails under it. `tile-race` of TileLens 3.1.1 records accesses and reports none, so that it is not
@@ -26,6 +28,8 @@ import programs
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from suite import results
 
+_SANITIZER, _THERE = "compute-sanitizer", "`run --check all` beside it"
+_KINDS = ("memcheck", "racecheck", "initcheck")
 INTERPRETED = {"PROGRAM_DEVICE": "cpu", "TRITON_INTERPRET": "1"}
 
 
@@ -91,9 +95,15 @@ def main() -> int:
     options.add_argument("--ttsem", help="a Python that has ttsem")
     options.add_argument("--tilelens", help="its tile-sanitizer")
     options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--gpu", type=pathlib.Path, help="the file that on_gpu.py has written")
+    options.add_argument("--kept", action="store_true", help="run nothing, and take the rows of the last run")
     options.add_argument("--only", default="", help="programs whose name has this")
     chosen = options.parse_args()
     rows, costs = {}, collections.defaultdict(list)
+    if chosen.kept:
+        data = results.read("judge")["head to head"]["data"]
+        record(data["programs"], data["tools"], chosen.gpu)
+        return 0
     with tempfile.TemporaryDirectory() as folder:
 
         def run(number: int) -> None:
@@ -114,7 +124,7 @@ def main() -> int:
     middle = {called: round(sorted(seconds)[len(seconds) // 2], 1) for called, seconds in costs.items()}
     told = summed(rows, middle)
     if not chosen.only:
-        record(rows, told)
+        record(rows, told, chosen.gpu)
     own = [row["`run --check all`"] for row in rows.values() if not row["check"]]
     return int("fault" in own)
 
@@ -136,20 +146,43 @@ def summed(rows: dict, middle: dict) -> dict:
     return told
 
 
-def record(rows: dict, told: dict) -> None:
-    """Keeps what a run of all programs has found."""
+def record(rows: dict, told: dict, gpu: pathlib.Path | None) -> None:
+    """Keeps what a run of all programs has found, with what a machine with a GPU has."""
     what = f"{len(programs.FAULTS)} faulty and {len(programs.RIGHT)} right programs, by each tool"
+    if gpu is not None:
+        found = json.loads(gpu.read_text())
+        rows = {name: {**row, **on_gpu(found["programs"][name])} for name, row in rows.items()}
+        costs: dict = collections.defaultdict(list)
+        for row in found["programs"].values():
+            costs[_SANITIZER].append(sum(row[kind]["cpu"] for kind in _KINDS))
+            costs[_THERE].append(row["`run --check all`"]["cpu"])
+        told |= summed(rows, {called: round(sorted(one)[len(one) // 2], 1) for called, one in costs.items()})
+        own = sum(row["by its own report"] for row in rows.values() if row["check"])
+        told[_SANITIZER] |= {"own": own, "version": found["version"], "on": found["about"]}
     results.record(
         "judge", "head to head", what, "python tests/judge/head_to_head.py",
         {called: _words(one) for called, one in told.items()}, data={"tools": told, "programs": rows},
     )  # fmt: skip
 
 
+def on_gpu(row: dict) -> dict:
+    """Returns what compute-sanitizer says of a program by one of its tools, and this tool there."""
+    those = [row[kind] for kind in _KINDS]
+    by_itself = any(one["says"] == "fault" and "own comparison" not in one["line"] for one in those)
+    found = "fault" if by_itself or any(one["says"] == "fault" for one in (row["alone"], *those)) else "right"
+    is_lost = all(one["says"] == "cannot" for one in those)
+    return {
+        _SANITIZER: "cannot" if is_lost else found, "by its own report": by_itself,
+        _THERE: row["`run --check all`"]["says"],
+    }  # fmt: skip
+
+
 def _words(one: dict) -> str:
     warned = f", warns of {one['warned']}" if one["warned"] else ""
+    own = f" ({one['own']} by its own reports)" if "own" in one else ""
     cannot = f", cannot run {one['cannot run']}" if one["cannot run"] else ""
     return (
-        f"finds {one['found']} of {one['faults']}{warned}, calls {one['called wrong']} of {one['right']}"
+        f"finds {one['found']} of {one['faults']}{own}{warned}, calls {one['called wrong']} of {one['right']}"
         f" wrong{cannot}; {one['cpu_seconds']:.1f} s of CPU time each (median)"
     )
 

@@ -26,16 +26,21 @@ WHAT = {
 }
 
 
+def written(folder: pathlib.Path, name: str, text: str) -> str:
+    """Writes a task and returns the name of its file: BackendBench's are no programs."""
+    path = folder / f"{name}{'.txt' if text.startswith('Operator:') else '.py'}"
+    path.write_text(text)
+    return path.name
+
+
 def judged(answers, tasks: dict, jobs: int, seconds: float, say=lambda text: None) -> list:
     """(name, row) of each answer."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         lines = []
-        for task, text in tasks.items():
-            (folder / f"{task}.py").write_text(text)
         for number, (_, task, text) in enumerate(answers):
             (folder / f"answer{number}.py").write_text(text)
-            lines.append(f"{task}.py answer{number}.py")
+            lines.append(f"{written(folder, task, tasks[task])} answer{number}.py")
         (folder / "manifest").write_text("\n".join(lines))
         options = Options(seconds=seconds)
         rows = run.judge_all(str(folder / "manifest"), str(folder / "out"), jobs, options, say)

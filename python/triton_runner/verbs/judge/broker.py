@@ -82,10 +82,23 @@ class Broker:
             flags = now != other if is_alike else numpy.ones(now.size, bool)
             if flags.any():
                 left[worth.address(here[number])] = registry.storage_of(here[number]), flags
+        return self._depending(kernels, here, left)
+
+    def _depending(self, kernels: Kernels, here: dict, left: dict) -> dict:
+        """Returns what of the last call depends on these bytes. left: by address, (a storage, flags)."""
         if not left:
             return {}
-        one = Replay(last, kernels, Way(left=[*left.values()]), here, self._seen).run()
+        one = Replay(self._calls[-1], kernels, Way(left=[*left.values()]), here, self._seen).run()
         return {"what": one.depends, "line": one.line or None} if one.depends else {}
+
+    def _needs(self, kernels: Kernels, numbers: list[int]) -> bool:
+        """Whether anything of the last call depends on what tensors of earlier calls hold."""
+        here = self._before("left", Way(fill=0xFF), kernels)
+        left = {}
+        for number in numbers:
+            flags = numpy.ones(_bytes_of(here[number]).size, bool)
+            left[worth.address(here[number])] = registry.storage_of(here[number]), flags
+        return bool(self._depending(kernels, here, left))
 
     def _overwrite(self, values: dict) -> None:
         """Overwrites what earlier calls have returned, which is their caller's, but for memory that was there
@@ -160,6 +173,9 @@ class Broker:
             with contextlib.suppress(Refused):  # steps that fit the values of their inputs alone
                 there = self._before("other past", way, kernels)
             text["left"] = self._left(kernels, there)
+            if request["kept"]:
+                with contextlib.suppress(Refused):
+                    text["needs kept"] = self._needs(kernels, request["kept"])
             with contextlib.suppress(Refused):
                 if there is not None:
                     last = Replay(asked, kernels, way, there, self._seen)

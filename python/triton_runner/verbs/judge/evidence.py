@@ -13,19 +13,20 @@ from triton_runner import _core
 from triton_runner._memory import compared
 from triton_runner._memory.difference import plain
 from triton_runner._memory.files import numpy_named
-from triton_runner.verbs.judge import script, worth
+from triton_runner.verbs.judge import narrow, script, wire, worth
 from triton_runner.verbs.judge.reference import is_move
 from triton_runner.verbs.judge.results import Fault
 
 _PRODUCT = re.compile(r"mm|dot|mv$|conv|linear|attention|cdist|lstm|gru|rnn")
-_IN_KERNELS = "compute in kernels, not in Python or NumPy"
-_MOST_SUMMED = 64
+IN_KERNELS = "compute in kernels, not in Python or NumPy"
 _MOST_PIECES = 0.25  # of a result's elements, by operators that the task does not have
-_NUMBER = 16  # bytes that are looked at as numbers
+NUMBER = 16  # bytes that are looked at as numbers
 _WIDE = ("float32", "float64")
 
 
 _MEND = "mend the line"
+_FIRST = ("own", "again", "third")  # calls that the task had as many of as the answer
+IN_ITS_TYPE = "keep the task's type in loads, products, sums and results"
 
 
 class Call:
@@ -76,6 +77,12 @@ class Call:
     @property
     def launches(self) -> int:
         return sum(step[0] == "launch" for step in self.said["steps"])
+
+    @property
+    def choices(self) -> int:
+        """How many configurations an autotuner of it chooses from."""
+        said = self.said.get("choices")
+        return said if isinstance(said, int) else 1
 
     def kernel_names(self) -> list[str]:
         return [str(it.get("name")) for it in self.said["kernels"]]
@@ -164,11 +171,8 @@ class Call:
             self._fault("tampered", f"{text}", "leave what measures and compares as it is")
             for text in map(str, self.said["replaced"])
         ]
-        if self.replayed["say"] == "refused":
-            advice = "use operators of torch and kernels of Triton alone"
-            return [*found, self._fault("not_judged", self.replayed["why"], advice)]
-        if "trap" in self.replayed:
-            return [*found, self.trap("")]
+        if stopped := self.refused():
+            return [*found, *stopped]
         found += self._findings()
         found += self._unwritten()
         wrong = compared.compare(self.result, self.own, self.exact, rule)
@@ -181,15 +185,24 @@ class Call:
             advice = "compare the values at that element with the task's"
             return [*found, self._fault("wrong", wrong.message, advice, **there)]
         found += self._wrong_without_tf32(rule)
+        if told := narrow.without_low_bits(self.result, self.own, self.exact):
+            found.append(self._fault("wrong", told, IN_ITS_TYPE))
         if compared.compare(self.seen, self.own, self.exact, rule) is not None and not found:
             told = "the bytes that it returned are not those that its launches and operators give"
             advice = "finish all work before the call returns, and change nothing outside of kernels"
             found.append(self._fault("tampered", told, advice))
         found += self._on_another_device()
         found += self._wrong_state(rule)
-        found += self._changed_inputs()
+        found += self._changed_inputs(rule)
         found += self._without_kernels(rule)
         return found
+
+    def refused(self) -> list[Fault]:
+        """The fault where its steps could not be done again to their end."""
+        if self.replayed["say"] == "refused":
+            advice = "use operators of torch and kernels of Triton alone"
+            return [self._fault("not_judged", self.replayed["why"], advice)]
+        return [self.trap("")] if "trap" in self.replayed else []
 
     def _wrong_without_tf32(self, rule) -> list[Fault]:
         """A fault where what differs is not the rounding of products to tf32, which alone is allowed for."""
@@ -215,6 +228,8 @@ class Call:
     def _wrong_state(self, rule) -> list[Fault]:
         """A fault where the answer changes what its module keeps for the next call, and not as the task's
         does. What it leaves as it was is told in a note: no result depends on it."""
+        if self.name not in _FIRST:
+            return []
         kept = compared.arrays((self.replayed or {}).get("state"), self.replayed_parts, "state")
         texts = (self.wanted.get(name) for name in ("state", "exact state"))
         own, exact = (compared.arrays(text, self.wanted_parts, "state") for text in texts)
@@ -244,7 +259,7 @@ class Call:
         told = f"{count} elements of the result depend on memory that nothing wrote"
         return [self._fault("unsafe", told, _core.advice_on("uninitialized value"), check="uninit")]
 
-    def _changed_inputs(self) -> list[Fault]:
+    def _changed_inputs(self, rule) -> list[Fault]:
         before = compared.arrays(self.given["given"], self.given_parts)
         before = [value for value in before.values() if hasattr(value, "dtype")]
         after = [
@@ -257,6 +272,13 @@ class Call:
             if not may_change and x.tobytes() != y.tobytes():
                 advice = "write to memory of its own: the task does not change its inputs"
                 return [self._fault("tampered", f"it changes input {number}", advice)]
+            if not may_change or (returned := self.wanted["returned"][number]) is None:
+                continue
+            own = compared.arrays(returned, self.wanted_parts, f"input {number}")
+            if (wrong := compared.compare(dict.fromkeys(own, y), own, {}, rule)) is not None:
+                told = f"the task changes input {number} and returns it: {wrong.message}"
+                advice = "write the result into that input, as the task does"
+                return [self._fault("wrong", told, advice, element=wrong.element)]
         return []
 
     def _without_kernels(self, rule) -> list[Fault]:
@@ -350,7 +372,7 @@ class Call:
         if "computed" in {*before.replayed["kinds"]} - kinds and kinds & {"copied", "scaled"}:
             return "its kernels only copy or scale what was computed before"
         known = {*before.bytes_of_others()}
-        if any(one not in known and len(one[2]) > _NUMBER for one in self.bytes_of_others()):
+        if any(one not in known and len(one[2]) > NUMBER for one in self.bytes_of_others()):
             return "its result comes from memory that no kernel and no operator has made"
         return None
 
@@ -372,14 +394,35 @@ class Call:
 
     def small_numbers(self) -> list:
         """The numbers in tensors so small that Python may have made them of numbers that it read."""
-        small = [one for one in self.bytes_of_others() if len(one[2]) <= _NUMBER]
+        small = [one for one in self.bytes_of_others() if len(one[2]) <= NUMBER]
         arrays = (numpy.frombuffer(data, numpy_named(dtype)) for dtype, _, data in small)
         return [plain(number) for one in arrays for number in one]
+
+    def kept(self) -> list[int]:
+        """The numbers of the tensors in its steps that an earlier call has made or was given."""
+        names = {word for _, words in self.skeleton() for word in words if isinstance(word, Name)}
+        return sorted(int(name.removeprefix("kept ")) for name in names if name.startswith("kept "))
+
+    def without_memory(self) -> list[tuple]:
+        """Its skeleton without the steps that only make memory, with tensors named by their first use: what
+        it is where memory of earlier calls holds nothing that counts."""
+        names: dict = {}
+
+        def name(word):
+            is_memory = isinstance(word, Name) and word.startswith(("kept ", "made "))
+            return Name(f"memory {names.setdefault(word, len(names))}") if is_memory else word
+
+        def is_of_memory(what, words) -> bool:
+            is_name = what == "aten::detach" and isinstance(words[0], Name)
+            return bool(wire.EMPTY.match(what)) or (is_name and words[0].startswith(("kept ", "made ")))
+
+        steps = [step for step in self.skeleton() if not is_of_memory(*step)]
+        return [(what, [name(word) for word in words]) for what, words in steps]
 
     def is_like(self, other: Call) -> bool:
         """Whether another call did the same steps with the same tensors, numbers aside."""
         mine, theirs = (
-            [(name, [word for word in words if isinstance(word, _Name)]) for name, words in call.skeleton()]
+            [(name, [word for word in words if isinstance(word, Name)]) for name, words in call.skeleton()]
             for call in (self, other)
         )
         return mine == theirs
@@ -438,7 +481,7 @@ class Call:
         """Names memory that no step has made by its contents, or by the few numbers in it."""
         data = self.parts[self.said["seen_parts"] + text["part"]]
         form = [text[name] for name in ("dtype", "shape", "strides", "offset")]
-        if len(data) <= _NUMBER:
+        if len(data) <= NUMBER:
             return [*map(str, form), *(plain(one) for one in numpy.frombuffer(data, numpy_named(form[0])))]
         return f"memory {hashlib.sha256(repr(form).encode() + data).hexdigest()}"
 
@@ -449,126 +492,12 @@ def _words(value, names: dict) -> list:
         if [*value] in (["t"], ["tensor"]):
             (number,) = value.values()
             name = names.get(number, "unknown")
-            return name if isinstance(name, list) else [_Name(name)]
+            return name if isinstance(name, list) else [Name(name)]
         return [word for key in value for word in _words(value[key], names)]
     if isinstance(value, list):
         return [word for item in value for word in _words(item, names)]
     return [value]
 
 
-class _Name(str):
+class Name(str):
     """The name of a tensor in a step."""
-
-
-def between(own: Call, again: Call | None, is_last: bool = False) -> list[Fault]:
-    """Returns what is wrong with two calls with different inputs of the same form. is_last: no other call
-    follows that could be like the second one."""
-    if again is None or "plain" not in (own.replayed or {}) or "plain" not in (again.replayed or {}):
-        return []
-    is_same_wanted = compared.same(own.own, again.own)
-    advice = "compute the result from the inputs of the call, each time"
-    found = []
-    if not is_same_wanted and own.seen and compared.same(own.seen, again.seen):
-        told = "for other inputs it gives the same bytes again"
-        return [Fault("cached", told, advice, "again")]
-    if is_same_wanted and compared.same(own.result, again.result) and not _moves(own):
-        told = "the reference gives the same for other inputs: the task cannot tell a kernel from a constant"
-        found.append(Fault("not_judged", told, "choose another task", "again"))
-    before = set(own.bytes_of_others())
-    for dtype, shape, data in again.bytes_of_others():
-        if (dtype, shape, data) not in before:
-            if len(data) <= _NUMBER:
-                continue
-            told = f"{len(data)} bytes come from no kernel and no operator, and change with the inputs"
-            return [*found, Fault("tampered", told, _IN_KERNELS, "again")]
-    return [*found, *_numbers_between(own, again, is_last)]
-
-
-def repeated(before: Call, now: Call) -> list[Fault]:
-    """Returns what is wrong with the steps of a call that has the inputs of an earlier one: a result that
-    Python keeps may come back as numbers, in the text of a kernel, or as a choice of tensors."""
-    if now.replayed["say"] != "replayed" or "trap" in now.replayed:
-        return []
-    if now.is_like(before):
-        found = _numbers_between(before, now, True)
-    else:
-        size = sum(one.nbytes for one in now.own.values() if hasattr(one, "nbytes"))
-        told = "its steps are others, in a way that was not followed"
-        advice = "launch the same kernels in each call"
-        is_more = _NUMBER * now.novelty(before) > size
-        found = [Fault("not_judged", told, advice)] if is_more else []
-    return [
-        dataclasses.replace(one, message=f"for the same inputs again, {one.message}", call="repeated")
-        for one in found
-    ]
-
-
-def _moves(call: Call) -> bool:
-    return not call.wanted["operators"]
-
-
-def _numbers_between(own: Call, again: Call, is_last: bool) -> list[Fault]:
-    """Numbers that Python put into steps: they may follow from numbers that it read, and from sizes."""
-    x, y = own.skeleton(), again.skeleton()
-    size = sum(one.nbytes for one in again.own.values() if hasattr(one, "nbytes"))
-    if not own.is_like(again):
-        if not is_last or (again.replayed["items"] and _NUMBER * again.novelty(own) <= size):
-            return []  # such steps are too few to carry the result
-        told = "what it does depends on the values of its inputs in a way that was not followed"
-        return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
-    pairs = list(zip(own.replayed["items"], again.replayed["items"], strict=False))
-    for (name, before), (_, now) in zip(x, y, strict=True):
-        if len(before) != len(now):
-            told = f"{name} is given {len(now)} numbers for other inputs and not {len(before)}"
-            return [Fault("not_judged", told, "launch the same kernels for inputs of one shape", "again")]
-        for a, b in zip(before, now, strict=True):
-            if a != b and (isinstance(a, _Name) or isinstance(b, _Name)):
-                told = f"{name} is given another tensor for other inputs than before"
-                advice = "choose by values in kernels or with operators of torch"
-                return [Fault("not_judged", told, advice, "again")]
-            if not _follows(a, b, pairs):
-                told = (
-                    f"{name} is given the number {b!r}, which changes with the inputs and follows from none"
-                )
-                advice = "pass sizes and numbers that were read from tensors (.item())"
-                return [Fault("not_judged", told, advice, "again")]
-    values = [call.small_numbers() for call in (own, again)]
-    if len(values[0]) != len(values[1]) or not all(
-        _follows(a, b, pairs) for a, b in zip(*values, strict=True)
-    ):
-        told = "a number of its own comes from no kernel and no operator, and changes with the inputs"
-        return [Fault("tampered" if not pairs else "not_judged", told, _IN_KERNELS, "again")]
-    return []
-
-
-def _is_sum(a, b, pairs) -> bool:
-    """Whether two integers are sums of the same integers that were read one after the other."""
-    numbers = [pair for pair in pairs if all(type(one) is int for one in pair)][:_MOST_SUMMED]
-    if type(a) is not int or type(b) is not int:
-        return False
-    sums = [(0, 0)]
-    for x, y in numbers:
-        sums.append((sums[-1][0] + x, sums[-1][1] + y))
-    return any((a, b) == (q[0] - p[0], q[1] - p[1]) for p in sums for q in sums)
-
-
-def _follows(a, b, pairs) -> bool:
-    """Whether two numbers follow in one way from what was read in the two calls: equal, in proportion, or
-    sums of integers."""
-    if a == b or (a != a and b != b):
-        return True
-    for x, y in pairs:
-        if (a, b) == (x, y):
-            return True
-        if not all(isinstance(one, (int, float)) for one in (a, b, x, y)):
-            continue
-        near = lambda p, q: abs(p - q) <= 1e-6 * max(abs(p), abs(q))  # noqa: E731
-        if x and y and (near(a / x, b / y) or near(a * x, b * y)):
-            return True
-        if (
-            isinstance(b, int)
-            and isinstance(a, int)
-            and any(-(-x // n) == a and -(-y // n) == b for n in (2**k for k in range(14)))
-        ):
-            return True
-    return _is_sum(a, b, pairs)

@@ -95,6 +95,11 @@ class Process:
             self._wait(os.WNOHANG)
             time.sleep(0.002)
 
+    @property
+    def used(self) -> float:
+        """CPU seconds so far, of the sandbox's processes too."""
+        return self.seconds if self.status is not None else _used_by(self.pid)
+
     def end(self, gently: bool = True) -> None:
         """Ends it. Its status and CPU seconds are known then."""
         if self.status is None and gently:
@@ -128,6 +133,16 @@ class Process:
         if os.WIFSIGNALED(self.status):
             return f"it was ended by {signal.Signals(os.WTERMSIG(self.status)).name}"
         return f"it ended itself with status {code}"
+
+
+def _used_by(pid: int) -> float:
+    """CPU seconds of a process and of those that it has started, which its own first thread did."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/stat") as file:
+            own = sum(map(int, file.read().rpartition(")")[2].split()[11:15]))  # with those that have ended
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return own / os.sysconf("SC_CLK_TCK") + sum(map(_used_by, map(int, file.read().split())))
+    return 0.0
 
 
 def load() -> None:

@@ -17,7 +17,7 @@ from triton_runner._launch.launchers import observing
 from triton_runner._memory.torch_modes import sees_higher_order
 from triton_runner._pipeline.failures import reason_of
 from triton_runner._pretend.tensors import mark
-from triton_runner.verbs.judge import facts, formats, sandbox, wire
+from triton_runner.verbs.judge import facts, formats, narrow, sandbox, wire
 
 # Operators that only make, move or look at memory.
 _MOVES = {
@@ -164,12 +164,16 @@ class Reference:
         return {"say": "setup", **told}, parts
 
     def inputs(self, name: str, seed: int) -> tuple[dict, list]:
-        """The inputs of that name: own, again (the same call with others), or one of WAYS and SIZES."""
+        """The inputs of that name: own, again (the same call with others), low bits (of own's), or one of
+        WAYS and SIZES."""
         torch.manual_seed(seed)
         random.seed(seed), numpy.random.seed(seed % 2**32)  # tasks use these, too
         given = self._task.inputs()
-        if name in ("again", "third") and _same(given, self._inputs.get("own")):
+        if name in ("again", "third", "late") and _same(given, self._inputs.get("own")):
             given = _mapped(given, _shuffled)
+        elif name == "low bits":
+            changed = _mapped(self._inputs["own"], narrow.other_low_bits)
+            given = None if _same(self._inputs["own"], changed) else changed
         elif name in WAYS:
             changed = _mapped(given, WAYS[name])
             given = None if _same(given, changed) and name != "strides" else changed
@@ -242,8 +246,11 @@ class Reference:
                     for a, b in zip(before, tensors, strict=True)
                 ]
                 text["changed"] = changed
-                text["after"] = [
-                    wire.packed(t, parts) if c else None for t, c in zip(tensors, changed, strict=True)
+                there: list = []
+                _mapped(result, lambda tensor, there=there: there.append(_memory(tensor)))
+                text["returned"] = [  # what inputs hold that it changes and returns
+                    wire.packed(t, parts) if c and _memory(t) in there else None
+                    for t, c in zip(tensors, changed, strict=True)
                 ]
         return text, parts
 
@@ -254,6 +261,10 @@ def _text_alone(value) -> str | None:
         texts = [_text_alone(item) for item in (value.values() if isinstance(value, dict) else value)]
         return texts[0] if texts and None not in texts else None
     return value[:200] if isinstance(value, str) else None
+
+
+def _memory(tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _both_nan(a, b) -> bool:

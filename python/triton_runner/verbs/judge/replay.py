@@ -375,6 +375,8 @@ class Replay:
             raise Refused(f"kernel {launch.name}: {error.sentence}") from error
         self.seen[key] = judged = judging.judged(0.0)
         self.findings += [as_json(finding) for finding in judged.findings]
+        if any(finding.severity == "fault" for finding in judged.findings):
+            return  # which leaves other experiments undone
         for other in judged.not_run:
             raise Refused(f"kernel {launch.name} cannot be run: {other.why}"[:300])
 

@@ -20,7 +20,7 @@ from triton_runner._kernel.cost.chips import chip_named
 from triton_runner._kernel.cost.timing import TIMINGS
 from triton_runner._memory import compared
 from triton_runner.verbs.judge import answer as answering
-from triton_runner.verbs.judge import broker, evidence, processes, reference, wire
+from triton_runner.verbs.judge import between, broker, evidence, processes, reference, wire
 from triton_runner.verbs.judge.results import (
     RANK,
     STATUS,
@@ -50,7 +50,12 @@ class Options:
     chip: str | None = None
 
 
-_REFILLED = ("again", "third")  # calls whose inputs come in the memory of those before
+_REFILLED = ("again", "third", "late")  # calls whose inputs come in the memory of those before
+# Calls with the same inputs: at least so many, at most, CPU seconds and bytes beyond which no more than the
+# least follow. How many there are is drawn, as an answer may be right as often as it is called here.
+_FEW, _MANY, _MOST_SECONDS, _MOST_BYTES = (3, 6), (16, 80), 1.0, 256 << 20
+_MOST_CHOICES = 8  # configurations of an autotuner that are tried
+_MOST_NEW = 2  # of them that are looked at as their steps are new, beside the last one
 _OF_A_CALL = ("steps", "result", "state", "kernels", "inputs")  # what the broker gets
 
 
@@ -74,7 +79,6 @@ class Trial:
         self.seed = -1  # until the answer has its process, whose memory is a copy of this one's
         self.faults: list[Fault] = []
         self.notes: list[str] = []
-        self._used = 0.0  # CPU seconds of its calls, as it says
         self._tensors: dict = {}  # of the answer, by number: what they are called
         self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
 
@@ -86,14 +90,20 @@ class Trial:
             try:
                 self._prepare()
                 own, again = self._call("own"), self._call("again")
-                self.faults += evidence.between(own, again)
+                self.faults += between.with_others(own, again)
                 if not self.faults and not own.is_like(again):  # the first call may have prepared something
                     again, before = self._call("third"), again
-                    self.faults += evidence.between(before, again, is_last=True)
+                    self.faults += between.with_others(before, again, is_last=True)
                 if not self.faults and self._options.chip:
                     speed = self._speed()
                 if not self.faults and again is not None:
                     self._repeat(again)
+                if not self.faults and again is not None:
+                    self.faults += between.with_others(again, self._call("late"))
+                if not self.faults and again is not None:
+                    self._choose(own)
+                if not self.faults and again is not None and not self._is_script:
+                    self.faults += between.narrowed(own, self._call("low bits", is_generated=True))
                 if not self.faults and self._options.generated:
                     generated = self._generated()
                 self._doubt_the_reference(own)
@@ -232,9 +242,11 @@ class Trial:
 
     # --- calls
 
-    def _call(self, name: str, is_generated: bool = False) -> evidence.Call | None:
-        """Calls the answer with inputs of that name, and adds what is wrong with it. None: there are none."""
-        seed, of_inputs = self._seed_of(f"call {name}"), self._seed_of(f"inputs {name}")
+    def _call(self, name: str, is_generated: bool = False, choice: int = 0) -> evidence.Call | None:
+        """Calls the answer with inputs of that name, and adds what is wrong with it. None: there are none.
+        choice: the configuration that autotuners take."""
+        seed = self._seed_of("call own" if name == "low bits" else f"call {name}")
+        of_inputs = self._seed_of(f"inputs {name}")
         given, parts = self._of_reference({"say": "inputs", "name": name, "seed": of_inputs})
         if given["say"] == "none":
             return None
@@ -245,7 +257,7 @@ class Trial:
             if is_generated:
                 return None
             raise NoTask(f"the reference fails: {wanted['why']}")
-        said, own = self._asked(given["given"], parts, seed, is_refilled := name in _REFILLED)
+        said, own = self._asked(given["given"], parts, seed, is_refilled := name in _REFILLED, choice)
         call = evidence.Call(name, said, own, wanted, wanted_parts, given, parts, is_refilled)
         if "error" in said or not call.is_well_formed():
             told = said if "error" in said else {"error": "its process", "message": "sends no call"}
@@ -276,7 +288,7 @@ class Trial:
         self.faults += call.faults(rule)
         return call
 
-    def _asked(self, given: dict, parts: list, seed: int, is_refilled: bool) -> tuple:
+    def _asked(self, given: dict, parts: list, seed: int, is_refilled: bool, choice: int = 0) -> tuple:
         """Calls the answer, and returns what its process says."""
         request = {
             "say": "call",
@@ -284,14 +296,14 @@ class Trial:
             "seed": seed,
             "grad": self._is_script,
             "refill": is_refilled,
+            "choice": choice,
         }
         self._child_tell(request, parts)
-        said, own = self._of_answer()
-        self._used += said["seconds"] if isinstance(said.get("seconds"), (int, float)) else 0.0
-        return said, own
+        return self._of_answer()
 
     def _doubt_the_reference(self, own: evidence.Call) -> None:
-        """Takes back what follows from a result of the reference's that depends on what its memory held."""
+        """Takes back what follows from a result of the reference's that depends on what its memory held, or
+        on numbers that it draws."""
         if not {fault.verdict for fault in self.faults} & {"wrong", "cached"}:
             return
         seed = self._seed_of("call own")
@@ -299,30 +311,91 @@ class Trial:
         if wanted["say"] == "expected" and not compared.same(compared.arrays(wanted["own"], parts), own.own):
             told = "the task's own result depends on memory that nothing wrote, or changes from run to run"
             self.faults = [Fault("not_judged", told, "choose another task")]
+        elif not self._is_script and self._draws(own):
+            told = "the task draws random numbers in its call, and the answer draws others"
+            advice = "draw them with torch as the task does, or choose a task that draws none"
+            found = [fault for fault in self.faults if fault.verdict not in ("wrong", "cached")]
+            self.faults = [*found, Fault("not_judged", told, advice)]
+
+    def _draws(self, own: evidence.Call) -> bool:
+        """Whether the reference gives something else with another seed."""
+        wanted, parts = self._of_reference({"say": "expected", "name": "own", "seed": self._seed_of("other")})
+        return wanted["say"] == "expected" and not compared.same(
+            compared.arrays(wanted["own"], parts), own.own
+        )
+
+    def _choose(self, own: evidence.Call) -> None:
+        """Calls the answer with each configuration of its autotuners, of which a GPU's clock would choose."""
+        for number in range(1, min(own.choices, _MOST_CHOICES)):
+            self._call(f"configuration {number + 1}", choice=number)
+            if self.faults:
+                told = f"with configuration {number + 1} of an autotuner's {own.choices}, "
+                self.faults = [dataclasses.replace(one, message=told + one.message) for one in self.faults]
+                return
+
+    def _drawn(self, what: str, ends: tuple) -> int:
+        """A number between two that nobody knows before."""
+        return ends[0] + self._seed_of(what) % (ends[1] - ends[0] + 1)
 
     def _repeat(self, call: evidence.Call) -> None:
-        """Calls the answer twice more with the inputs of a call: it has to compute the result again."""
-        if self._used + 3 * call.said["seconds"] > 0.8 * self._options.seconds:
-            return  # it would be too_slow for what was asked beside the task
-        seed = self._seed_of(f"call {call.name}")
-        for is_last in (False, True):
-            said, own = self._asked(call.given["given"], call.given_parts, seed, False)
-            wanted = call.wanted, call.wanted_parts, call.given, call.given_parts
-            again = evidence.Call("repeated", said, own, *wanted, False)
-            if "error" in said or not again.is_well_formed():
-                told = said if "error" in said else {"error": "its process", "message": "sends no call"}
-                self.faults.append(self._raised(told, "repeated"))
+        """Calls the answer with the inputs of a call again and again: it has to compute the result each
+        time. What is looked at are the last of these calls, and the first ones with steps of their own."""
+        few, many = self._drawn("few", _FEW), self._drawn("many", _MANY)
+        began, before, new = self._child.used, [], 0
+        is_large = sum(map(len, (*call.given_parts, *call.wanted_parts))) * many > _MOST_BYTES
+        for number in range(1, many + 1):
+            if self._child.used + 2 * (self._child.used - began) / number > 0.8 * self._options.seconds:
+                told = "it takes too long to see whether it computes its result each time that it is called"
+                self.faults.append(Fault("not_judged", told, "give more time with --seconds", "repeated"))
                 return
-            again.follow(self._tensors)
-            again.replayed, again.replayed_parts = self._replay(
-                again, seed, checked=is_last, spoiled=is_last, looks=is_last, repeats=True
+            again = self._called_again(call)
+            if again is None:
+                return
+            is_enough = number >= few and (is_large or self._child.used - began > _MOST_SECONDS)
+            is_last = is_enough or number == many
+            is_new = new < _MOST_NEW and not any(
+                again.skeleton() == one.skeleton() for one in (call, *before)
             )
+            new += is_new
+            before.append(again)
+            if is_last or is_new:
+                self._look_again(call, before)
+            if is_last or self.faults:
+                return
+
+    def _called_again(self, call: evidence.Call) -> evidence.Call | None:
+        """A call with the inputs of another one. None: it is a fault."""
+        said, own = self._asked(
+            call.given["given"], call.given_parts, self._seed_of(f"call {call.name}"), False
+        )
+        wanted = call.wanted, call.wanted_parts, call.given, call.given_parts
+        again = evidence.Call("repeated", said, own, *wanted, False)
+        if "error" in said or not again.is_well_formed():
+            told = said if "error" in said else {"error": "its process", "message": "sends no call"}
+            self.faults.append(self._raised(told, "repeated"))
+            return None
+        again.follow(self._tensors)
+        return again
+
+    def _look_again(self, call: evidence.Call, calls: list) -> None:
+        """Looks at the last of the calls that had the inputs of a call. The broker does those before it
+        where it needs what they have left."""
+        seed, again = self._seed_of(f"call {call.name}"), calls[-1]
+        for one in calls[:-1] if again.kept() else ():
+            if one.replayed is None:
+                one.replayed, _ = self._replay(
+                    one, seed, checked=False, spoiled=False, looks=False, repeats=True
+                )
+        kept = [] if again.is_like(call) else again.kept()
+        again.replayed, again.replayed_parts = self._replay(
+            again, seed, checked=True, spoiled=True, repeats=True, kept=kept
+        )
         if (why := again.why_kept(call)) and not self._changes(call, seed):
             told = f"for the same inputs again, {why}"
             line = again.replayed.get("left", {}).get("line")
             self.faults.append(Fault("cached", told, "compute the result in each call", "repeated", line))
         elif not why:
-            self.faults += evidence.repeated(call, again)
+            self.faults += between.repeated(call, again)
 
     def _changes(self, call: evidence.Call, seed: int) -> bool:
         """Whether the task's own result changes from call to call with the same inputs."""
@@ -333,14 +406,14 @@ class Trial:
         )
 
     def _replay(
-        self, call, seed: int, checked: bool, spoiled: bool, perturb=(), looks=True, repeats=False
+        self, call, seed: int, checked: bool, spoiled: bool, perturb=(), looks=True, repeats=False, kept=()
     ) -> tuple:
         said = call.said
         request = {
             "say": "replay", "call": {name: said.get(name) for name in _OF_A_CALL},
             "given": call.given["given"], "given_parts": len(call.given_parts), "seed": seed,
             "checked": checked, "spoiled": spoiled, "perturb": list(perturb), "is_again": bool(perturb),
-            "refill": call.is_refilled, "looks": looks, "repeats": repeats,
+            "refill": call.is_refilled, "looks": looks, "repeats": repeats, "kept": [*kept],
         }  # fmt: skip
         parts = [*call.given_parts, *call.parts[said["seen_parts"] :]]
         try:
