@@ -207,10 +207,10 @@ void scan(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner,
   }
 }
 
-// f16 and bf16: widened, accumulated in f32, each result rounded once.
-template <Type kType, template <class> class Op>
-void reduce_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
-  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+// f16 and bf16: widened, accumulated in f32, each result rounded once. The types share the code of an op.
+template <template <class> class Op>
+NUM_SHARED void reduce_by(Loop widen, Loop narrow, void* out, const void* in, int64_t outer, int64_t axis,
+                          int64_t inner) {
   auto* o = static_cast<uint16_t*>(out);
   auto* x = static_cast<const uint16_t*>(in);
   alignas(64) float wide[kChunk], sum[kChunk];
@@ -243,9 +243,9 @@ void reduce_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64
     }
 }
 
-template <Type kType, template <class> class Op>
-void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse) {
-  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+template <template <class> class Op>
+NUM_SHARED void scan_by(Loop widen, Loop narrow, void* out, const void* in, int64_t outer, int64_t axis,
+                        int64_t inner, bool reverse) {
   auto* o = static_cast<uint16_t*>(out);
   auto* x = static_cast<const uint16_t*>(in);
   alignas(64) float wide[kChunk], sum[kChunk];
@@ -260,6 +260,17 @@ void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t
         narrow(o + at, sum, nullptr, nullptr, m);
       }
     }
+}
+
+template <Type kType, template <class> class Op>
+void reduce_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
+  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+  reduce_by<Op>(widen, narrow, out, in, outer, axis, inner);
+}
+template <Type kType, template <class> class Op>
+void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse) {
+  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+  scan_by<Op>(widen, narrow, out, in, outer, axis, inner, reverse);
 }
 
 // Both kinds of function by one pick: which is kReduce or kScan.
