@@ -8,12 +8,12 @@ Python itself is not instrumented, but its lock is a mutex that the sanitizer se
 threads that add to one number of an instrumented library, without the lock, have to be reported.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import sysconfig
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -165,12 +165,13 @@ def main() -> int:
             return 1
         site = folder / "site" / "triton_runner"
         site.mkdir(parents=True)
+        packages = pathlib.Path(importlib.util.find_spec("triton").origin).parents[1]
         for path in (*(ROOT / "python" / "triton_runner").iterdir(), extension):
             (site / path.name).symlink_to(path.resolve())
         for name in sys.argv[2:] or programs:
             output, reports = run(
                 [f"{folder}/{name}.py"],
-                PYTHONPATH=os.pathsep.join((str(site.parent), sysconfig.get_path("purelib"))),
+                PYTHONPATH=os.pathsep.join((str(site.parent), str(packages))),
                 TRITON_RUNNER_PROD="1",
                 **programs[name](folder),
             )

@@ -168,6 +168,19 @@ def test_a_file_is_loaded_without_its_kernel(add_hsaco, tmp_path):
     assert torch.equal(out, x + y)
 
 
+def test_a_dump_asks_for_the_text_of_a_file(add_hsaco, tmp_path):
+    path = tmp_path / "add.hsaco"
+    path.write_bytes(add_hsaco)
+    loaded = triton_runner.load(path, device="cpu")
+    args = torch.ones(300), torch.ones(300), torch.zeros(300), 300
+    with pytest.raises(DiagnosticError, match="entered as hsaco"), triton_runner.dumping("add", "v0"):
+        loaded[(2,)](*args)
+    (tmp_path / "add.amdgcn").write_text(loaded.asm["amdgcn"])
+    with triton_runner.dumping("add", "v0") as dump:
+        triton_runner.load(tmp_path / "add.amdgcn", device="cpu")[(2,)](*args)
+    assert any(values.name.startswith("v0#") for values in dump.launches[-1])
+
+
 def test_faults_and_waits_have_the_lines_of_the_program(add_hsaco, tmp_path):
     compiled = _compiled("gfx1100", k.out_of_bounds, "*fp32 *fp32", {"B": 128})
     (tmp_path / "out_of_bounds.hsaco").write_bytes(compiled.asm["hsaco"])

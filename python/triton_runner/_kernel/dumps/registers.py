@@ -69,6 +69,11 @@ class Code:
     def __init__(self, compiled: Compiled):
         self.compiled = compiled
         self.name = compiled.name
+        if compiled.entry == "hsaco":
+            raise fail(
+                f"kernel '{self.name}' entered as hsaco: registers are recorded in the text of AMDGCN",
+                "dump the text that it is decoded to, which triton_runner.load(FILE).asm['amdgcn'] has",
+            )
         if not compiled.has("ptx"):
             raise fail(
                 f"kernel '{self.name}' does not run as PTX here", f"launch it with {option('level', 'ptx')}"
