@@ -1,5 +1,5 @@
 """Looks for launches in which what `prove` proved is not so: of the kernels of proved_table.py,
-varied_table.py and odd_table.py, and of those that public libraries' operators launch.
+varied_table.py, odd_table.py and careless_table.py, and of those that public libraries' operators launch.
 
     python tests/python/prove/sound.py [LIBRARY ...] [--launches 90] [--seconds 60] [--jobs 1] [--write]
 
