@@ -101,8 +101,8 @@ def main() -> int:
     chosen = options.parse_args()
     rows, costs = {}, collections.defaultdict(list)
     if chosen.kept:
-        data = results.read("judge")["head to head"]["data"]
-        record(data["programs"], data["tools"], chosen.gpu)
+        kept = results.read("judge")["head to head"]
+        record(kept["data"]["programs"], kept["data"]["tools"], chosen.gpu, date=kept["date"])
         return 0
     with tempfile.TemporaryDirectory() as folder:
 
@@ -146,8 +146,8 @@ def summed(rows: dict, middle: dict) -> dict:
     return told
 
 
-def record(rows: dict, told: dict, gpu: pathlib.Path | None) -> None:
-    """Keeps what a run of all programs has found, with what a machine with a GPU has."""
+def record(rows: dict, told: dict, gpu: pathlib.Path | None, **more) -> None:
+    """Keeps what a run of all programs has found, with what a machine with a GPU has. more: `date`."""
     what = f"{len(programs.FAULTS)} faulty and {len(programs.RIGHT)} right programs, by each tool"
     if gpu is not None:
         found = json.loads(gpu.read_text())
@@ -161,7 +161,7 @@ def record(rows: dict, told: dict, gpu: pathlib.Path | None) -> None:
         told[_SANITIZER] |= {"own": own, "version": found["version"], "on": found["about"]}
     results.record(
         "judge", "head to head", what, "python tests/judge/head_to_head.py",
-        {called: _words(one) for called, one in told.items()}, data={"tools": told, "programs": rows},
+        {called: _words(one) for called, one in told.items()}, data={"tools": told, "programs": rows}, **more,
     )  # fmt: skip
 
 

@@ -113,14 +113,15 @@ def planted_by_ttsem(python: str, kept: pathlib.Path, minutes: float) -> list[di
     random.Random(1).shuffle(order)
     with tempfile.TemporaryDirectory() as name, kept.open("a") as file:
         folder = pathlib.Path(name)
-        for number in order[len(rows) :]:
+        done = {row["n"] for row in rows}
+        for number in (one for one in order if one not in done):
             if time.monotonic() > until:
                 break
             called, task, text = answers_planted.ANSWERS[number]
             (folder / f"{task}.py").write_text(in_kernelbench(task))
             answer = text if "class ModelNew" in text else text + ANSWER
             (folder / "answer.py").write_text(answer)
-            verdict, seconds = by_ttsem(python, folder, f"{task}.py", "answer.py", 300)
+            verdict, seconds = by_ttsem(python, folder, f"{task}.py", "answer.py", 3000)
             rows.append({"n": number, "name": called, "task": task, "verdict": verdict, "cpu": seconds})
             file.write(json.dumps(rows[-1]) + "\n")
             file.flush()

@@ -67,8 +67,8 @@ def blind(before: tuple, after: tuple) -> str | None:
         same = moved & (_bits(x) == _bits(y))
         if moved.sum() >= _FEWEST and same.sum() > _PART * moved.sum():
             return (
-                f"{path} stays the same to the last bit where its inputs change after the first {narrow} bits "
-                "of their numbers: it rounds them to a narrower type"
+                f"{path} stays the same to the last bit where its inputs change after the first {narrow} "
+                "bits of their numbers: it rounds them to a narrower type"
             )
     return None
 
