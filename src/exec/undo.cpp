@@ -2,6 +2,8 @@
 // first write.
 #include <triton_runner/exec/undo.h>
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,8 +64,30 @@ uint64_t page_bytes() {
 std::array<std::atomic<UndoLog*>, 16> logs;
 struct sigaction before;
 std::mutex installing;
-std::atomic<pid_t>
-    handling;  // the thread that handles a fault, or 0: threads of one launch fault at the same time
+std::atomic<pid_t> handling;  // the thread that handles a fault, or 0
+std::atomic<pid_t> holder;    // the thread that is Alone, or 0
+
+// One thread at a time changes a log or looks at one. Threads of one launch fault at the same time, and one log opens
+// and closes pages of another. A function of a log that is alone may itself fault, at a page that another log holds.
+class Alone {
+ public:
+  Alone() {
+    const pid_t thread = ::gettid();
+    if (holder.load(std::memory_order_relaxed) == thread) return;
+    for (pid_t nobody = 0; !holder.compare_exchange_weak(nobody, thread, std::memory_order_acquire);
+         nobody = 0)
+      ::sched_yield();
+    is_outer_ = true;
+  }
+  ~Alone() {
+    if (is_outer_) holder.store(0, std::memory_order_release);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  bool is_outer_ = false;
+};
 
 void on_segv(int number, siginfo_t* info, void* context) {
   const int saved_errno = errno;
@@ -72,10 +96,10 @@ void on_segv(int number, siginfo_t* info, void* context) {
   const bool is_nested = handling.load(std::memory_order_relaxed) == thread;
   bool may_go_on = false;
   if (!is_nested) {
-    for (pid_t nobody = 0; !handling.compare_exchange_weak(nobody, thread, std::memory_order_acquire);)
-      nobody = 0;
+    Alone alone;
+    handling.store(thread, std::memory_order_relaxed);
     may_go_on = UndoLog::on_fault(reinterpret_cast<uint64_t>(info->si_addr));
-    handling.store(0, std::memory_order_release);
+    handling.store(0, std::memory_order_relaxed);
   }
   errno = saved_errno;
   if (may_go_on) return;
@@ -88,6 +112,9 @@ void on_segv(int number, siginfo_t* info, void* context) {
 // Others may have put theirs in its place since.
 void install() {
   std::lock_guard lock(installing);
+  // A forked child has none of the threads that may be alone.
+  static const int forks = ::pthread_atfork(nullptr, nullptr, [] { handling = holder = 0; });
+  static_cast<void>(forks);
   struct sigaction now;
   ::sigaction(SIGSEGV, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_segv) return;
@@ -120,7 +147,9 @@ UndoLog::~UndoLog() {
 }
 
 void UndoLog::begin(std::span<const Allocation> memory) {
+  Alone alone;
   end();
+  thread_ = ::gettid();
   std::vector<std::pair<uint64_t, uint64_t>> parts;
   bytes_ = 0;
   for (const Allocation& a : memory)
@@ -173,6 +202,7 @@ std::vector<std::pair<uint64_t, uint64_t>> UndoLog::outside(uint64_t begin, uint
 
 void UndoLog::include(const Allocation& memory) {
   if (!memory.writable) return;
+  Alone alone;
   bytes_ += memory.bytes;
   for (const auto& [begin, end] : outside(memory.address, memory.address + memory.bytes)) {
     const Region& r = add(begin, end);
@@ -188,12 +218,14 @@ void UndoLog::include(const Allocation& memory) {
 }
 
 UndoLog* UndoLog::holding(std::span<const Allocation> memory) {
+  Alone alone;
   const auto is_inside = [](const UndoLog& log, const Allocation& a) {
     return !a.writable || log.outside(a.address, a.address + a.bytes).empty();
   };
   for (auto& slot : logs)
     if (UndoLog* log = slot.load();
-        log && std::all_of(memory.begin(), memory.end(), [&](auto& a) { return is_inside(*log, a); }))
+        log && log->thread_ == ::gettid() &&
+        std::all_of(memory.begin(), memory.end(), [&](auto& a) { return is_inside(*log, a); }))
       return log;
   return nullptr;
 }
@@ -346,6 +378,7 @@ void UndoLog::add_mark() {
 }
 
 size_t UndoLog::mark() {
+  Alone alone;
   add_mark();
   protect();
   return marks_.size() - 1;
@@ -363,6 +396,7 @@ void UndoLog::apply(const Mark& mark) {
 }
 
 void UndoLog::put_back(size_t mark) {
+  Alone alone;
   for (Region& r : regions_) {
     if (r.open.empty()) continue;
     let_write(r.first, r.last - r.first, true);
@@ -380,6 +414,7 @@ void UndoLog::put_back(size_t mark) {
 }
 
 void UndoLog::read(size_t mark, uint64_t address, std::span<std::byte> out) const {
+  Alone alone;
   std::memcpy(out.data(), host(address), out.size());
   const auto put = [&](uint64_t at, const std::byte* data, uint64_t bytes) {
     const uint64_t low = std::max(at, address), high = std::min(at + bytes, address + out.size());
@@ -400,6 +435,7 @@ void UndoLog::read(size_t mark, uint64_t address, std::span<std::byte> out) cons
 }
 
 std::vector<std::span<std::byte>> UndoLog::changed(size_t mark) const {
+  Alone alone;
   std::vector<std::vector<Saved*>> saved;  // at the mark, by region and chunk
   for (const Region& r : regions_) saved.emplace_back(r.open.size());
   for (size_t m = marks_.size(); m-- > mark;)
@@ -425,6 +461,7 @@ std::vector<std::span<std::byte>> UndoLog::changed(size_t mark) const {
 }
 
 void UndoLog::merge(size_t mark) {
+  Alone alone;
   Mark& into = marks_[mark - 1];
   Saved* later = marks_[mark].saved;
   while (later) {
@@ -444,6 +481,7 @@ void UndoLog::merge(size_t mark) {
 }
 
 void UndoLog::end() {
+  Alone alone;
   for (auto& slot : logs) {
     UndoLog* ours = this;
     slot.compare_exchange_strong(ours, nullptr);
@@ -460,6 +498,7 @@ void UndoLog::end() {
 }
 
 uint64_t UndoLog::saved_bytes() const {
+  Alone alone;
   uint64_t bytes = 0;
   for (const Mark& m : marks_)
     for (Saved* s = m.saved; s; s = s->next) bytes += s->is_filled ? 0 : s->bytes;

@@ -193,6 +193,45 @@ TEST(threads_that_write_at_the_same_time) {
   }
 }
 
+// A log that ends opens the pages of its memory, and closes those of the others: never those of one that has ended.
+TEST(logs_of_several_threads) {
+  Block shared;
+  const auto launches = [&](Block& own, uint8_t number) {
+    const Allocation memory[] = {own.allocation(), shared.allocation()};
+    size_t wrong = 0;
+    for (int round = 0; round < 100; ++round) {
+      UndoLog log;
+      log.begin(memory);
+      wrong += UndoLog::holding(memory) != &log;
+      for (size_t i = 0; i < kBytes; i += 5000) *own.at(i) = number;
+      log.mark();
+      for (size_t i = 0; i < kBytes; i += 3000) *own.at(i) = 9;
+      log.put_back(1);
+      for (size_t i = 0; i < kBytes; i += 5000) wrong += *own.at(i) != number;
+      log.put_back(0);
+      log.end();
+      for (size_t i = 0; i < kBytes; i += 1000) wrong += *own.at(i) != 1;
+    }
+    for (int round = 0; round < 2000; ++round) {
+      UndoLog log;
+      log.begin(memory);
+      log.end();
+      *own.at(static_cast<size_t>(round) * 300) =
+          number;  // faults for good, if another thread closed it since
+    }
+    return wrong;
+  };
+  std::vector<size_t> wrong(4, 1);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([&, t] {
+      Block own;
+      wrong[t] = launches(own, static_cast<uint8_t>(2 + t));
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<size_t>(4));
+}
+
 // A log whose own members lie in the memory that it holds faults in its handler: the process ends, and does not hang.
 TEST(a_fault_of_the_handler_ends_the_process) {
   const pid_t child = ::fork();

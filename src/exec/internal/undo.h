@@ -2,8 +2,10 @@
 //
 // Nothing is copied in advance. The memory's pages are made read-only, and the first write to one in the time of a mark
 // saves it (a handler of SIGSEGV) and lets it through, so that a launch pays for what it writes and not for what it is
-// given. Several logs may hold the same memory: the one that began last ends first.
+// given. Several logs may hold the same memory, of one thread (the one that began last ends first) or of several.
 #pragma once
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,7 +38,7 @@ class UndoLog {
   void read(size_t mark, uint64_t address, std::span<std::byte> out) const;
   // The pages, and parts of pages at the ends of the memory, that are not as they were at a mark; by address.
   std::vector<std::span<std::byte>> changed(size_t mark) const;
-  // A log that is on and holds all of this memory that can be written; null: there is none.
+  // A log that this thread began, that is on, and that holds all of this memory that can be written; null: none does.
   static UndoLog* holding(std::span<const Allocation> memory);
 
   uint64_t saved_bytes() const;
@@ -75,6 +77,7 @@ class UndoLog {
 
   std::vector<Region> regions_;  // by address
   uint64_t bytes_ = 0;           // of the memory
+  pid_t thread_ = 0;             // that began it
   bool is_told_ = false;         // of writes
   std::vector<Mark> marks_;
   // Memory for what is saved, which the handler takes without allocating: blocks of the system, and chunks that are free
