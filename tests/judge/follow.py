@@ -25,7 +25,7 @@ def followed(name: str, task: str, text: str) -> dict:
         files = [pathlib.Path(folder) / f for f in ("task.py", "answer.py")]
         files[0].write_text(TASKS[task])
         files[1].write_text(text)
-        command = ["triton-runner", "judge", "--json", "--no-generated", *map(str, files)]
+        command = [sys.executable, "-m", "triton_runner", "judge", "--json", "--no-generated", *map(str, files)]
         done = subprocess.run(command, capture_output=True, text=True)
     row = json.loads(done.stdout)
     first = row["faults"][0]

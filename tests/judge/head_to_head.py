@@ -45,11 +45,11 @@ class Tool:
 
 
 def tools(options) -> dict:
-    own = ["triton-runner", "run", "--pretend-cuda", "--check", "all"]
+    own = [sys.executable, "-m", "triton_runner", "run", "--pretend-cuda", "--check", "all"]
     found = {
         "`run --check all`": Tool(own, r"error: kernel '"),
         "`verify`": Tool(
-            ["triton-runner", "verify", "--pretend-cuda"],
+            [sys.executable, "-m", "triton_runner", "verify", "--pretend-cuda"],
             r"^  fault, ",
             {},
             (1,),
