@@ -20,6 +20,7 @@ LINES_DELAY, LINES_EVERY = 3.0, 10.0  # seconds before the first line, and betwe
 _MARGIN = 1.0  # seconds before, of a process that loads torch: that lets no thread speak on a busy machine
 
 _under_way: list = []  # who tells of the work, the innermost last, which alone does
+_written = [float("-inf")]  # when this process wrote its last line
 
 
 class _Lines:
@@ -29,6 +30,8 @@ class _Lines:
         self.title, self._text, self._count, self._began = title, "", "", since or time.monotonic()
         outer = next(filter(_is_lines, _under_way[-1:]), None)
         self.due = self._began + LINES_DELAY - (_MARGIN if since else 0.0)  # when the next line is written
+        if since:  # so did another before it in this process, and may have written a line
+            self.due = max(self.due, _written[0] + LINES_EVERY)
         self.due = outer.due if outer is not None else self.due
         self._ended = threading.Event()
 
@@ -54,6 +57,7 @@ class _Lines:
                 one.due = self.due
 
     def _write(self) -> None:
+        _written[0] = time.monotonic()
         words = ": ".join(filter(None, (self.title, self._text)))
         passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
