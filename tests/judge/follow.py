@@ -25,8 +25,8 @@ def followed(name: str, task: str, text: str) -> dict:
         files = [pathlib.Path(folder) / f for f in ("task.py", "answer.py")]
         files[0].write_text(TASKS[task])
         files[1].write_text(text)
-        command = [sys.executable, "-m", "triton_runner", "judge", "--json", "--no-generated", *map(str, files)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        own = [sys.executable, "-m", "triton_runner", "judge", "--json", "--no-generated"]
+        done = subprocess.run([*own, *map(str, files)], capture_output=True, text=True)
     row = json.loads(done.stdout)
     first = row["faults"][0]
     assert STATUSES.get(done.returncode) == row["verdict"], (name, row["verdict"], row["why"])

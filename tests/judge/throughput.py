@@ -174,7 +174,8 @@ def main() -> int:
         before = results.read("judge").get("throughput", {"figures": {}, "data": {}})
         figures, data = {**before["figures"]}, {**before["data"], "answers": names}
         if not chosen.no_own:
-            keep("`judge`", *judged([sys.executable, "-m", "triton_runner", "judge"], folder, "out"), figures, data)
+            own = [sys.executable, "-m", "triton_runner", "judge"]
+            keep("`judge`", *judged(own, folder, "out"), figures, data)
         if chosen.ttsem:
             keep("ttsem judge", *judged_by_ttsem(chosen.ttsem, folder, chosen.first), figures, data)
     record(names, figures, data)

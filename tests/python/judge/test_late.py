@@ -1,6 +1,7 @@
 """triton-runner judge: answers that are right in their first calls alone, and answers to tasks of other
 benchmarks. What every change runs has some of each; `share` has all."""
 
+import importlib.util
 import json
 import pathlib
 import sys
@@ -13,7 +14,13 @@ pytest.importorskip("triton")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "judge"))
 import answers_forms
 import answers_late
-import run
+
+# By its path: other folders of tests have a run.py, too.
+_SPEC = importlib.util.spec_from_file_location(
+    "run_of_judge", pathlib.Path(answers_late.__file__).with_name("run.py")
+)
+run = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(run)
 
 LATE = (
     "kept from the sixth call on", "kept from the twelfth call on, as a root", "kept by a kernel that counts",

@@ -1,5 +1,6 @@
 """Tests programs of the CUDA driver API on this package's libcuda.so.1: `triton-runner cuda`."""
 
+import functools
 import os
 import pathlib
 import re
@@ -176,11 +177,16 @@ def test_a_long_launch_says_what_it_is_at_and_ends_at_ctrl_c(before, word):
     program = PROGRAM.with_name("cuda_threads.py")
     command = [sys.executable, "-m", "triton_runner", "cuda", *before, program, word]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes) as runner:
-        runner.stdout.readline()
-        line = runner.stderr.readline()
-        os.killpg(runner.pid, signal.SIGINT)  # as a terminal does
-        rest = runner.communicate(timeout=60)[1]
+    hears = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job does not
+    with subprocess.Popen(command, start_new_session=True, preexec_fn=hears, **pipes) as runner:
+        try:
+            runner.stdout.readline()
+            line = runner.stderr.readline()
+            os.killpg(runner.pid, signal.SIGINT)  # as a terminal does
+            rest = runner.communicate(timeout=60)[1]
+        except BaseException:
+            os.killpg(runner.pid, signal.SIGKILL)  # it would be waited for
+            raise
     assert re.fullmatch(r"\.\.\. cuda: launch 24: running 'forever', block \d+ of 200, [34] s\n", line)
     assert "KeyboardInterrupt" in rest
     if not before and word == "spin":  # Python does not wait for children and threads then

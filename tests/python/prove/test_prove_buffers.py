@@ -198,7 +198,9 @@ def test_a_ring_that_counts_its_turns(name):
 def test_a_product_of_tasks_in_gluon(in_flight, verdict):
     """A buffer is given back behind the next product, of which two may not be in flight then."""
     words = ("--pretend-cuda", "-t", "cuda:90", str(HERE.with_name("gluon_tasks.py")), str(in_flight))
-    _, answer = prove(*words)
+    done = warm.cli("prove", "--json", "--property", "buffers", *words)
+    assert done.stdout, done.stderr
+    answer = json.loads(done.stdout)["proofs"][0]["answers"][0]
     assert answer["verdict"] == verdict, answer
     example = answer.get("counter_example")
     assert (example is None) == (verdict == "proved")

@@ -1,5 +1,7 @@
 """Moves before a masked load, which are left out where all threads load: all, some or none of a block."""
 
+import mmap
+
 import numpy as np
 import pytest
 import torch
@@ -44,8 +46,9 @@ def test_filled_loads(n):
 
 def test_a_trap_names_the_load():
     kernel = _core.load_simt(PTX, "k.ptx", "", [], {})
-    far = torch.zeros(1 << 18, dtype=torch.int32)  # of pages of its own
-    values = [torch.zeros(4 * 70, dtype=torch.int32), far, 192]
+    pages = mmap.mmap(-1, 1 << 16)  # no other tensor is behind the first one
+    short = torch.frombuffer(pages, dtype=torch.int32, count=4 * 70)
+    values = [short, torch.zeros(4 * 192, dtype=torch.int32), 192]
     with pytest.raises(Exception) as caught:
         kernel.launch((3, 1, 1), [(p.name, v) for p, v in zip(kernel.params, values, strict=True)])
     message = str(caught.value)

@@ -79,11 +79,10 @@ class Divergence:
 
 class Lockstep:
     """The result of lockstep(). diverged: the first Divergence, or None; differences: the first of each
-    value, in the order of execution; outputs: arguments with different contents after the runs; unobserved:
-    where a launch that is not recorded has other outputs than the recorded one, or stops differently;
-    missing: where outputs differ and no value does, the first value that a run does not have everywhere
-    (run, file, line, value, op, text), or None; traps: what stopped a run, by its name; compared: the number
-    of values with counterparts, by pair of runs; notes; dumps: each run's Dump."""
+    value, in order; outputs: arguments that differ after the runs; unobserved: where a launch that is not
+    recorded has other outputs or stops otherwise; missing: the first value that a run does not have
+    everywhere, where outputs alone differ; traps: what stopped a run; compared: how many values have
+    counterparts, by pair of runs; notes; dumps of each run."""
 
     def __init__(self, runs, differences, outputs, unobserved, missing, compared, notes):
         self.runs = [run.name for run in runs]
