@@ -65,10 +65,8 @@ class _Tuning:
 
         def run(self, *args, **named):
             self.nargs = dict(zip(self.arg_names, args, strict=False))
-            kept, choices = (
-                self.configs,
-                [*(self.prune_configs(named) if len(self.configs) > 1 else self.configs)],
-            )
+            kept = self.configs
+            choices = [*self.prune_configs(named)] if len(kept) > 1 else kept
             cls.most = max(cls.most, len(choices))
             self.configs = [choices[cls.number % len(choices)]]
             try:

@@ -306,23 +306,24 @@ class Trial:
         on numbers that it draws."""
         if not {fault.verdict for fault in self.faults} & {"wrong", "cached"}:
             return
-        seed = self._seed_of("call own")
-        wanted, parts = self._of_reference({"say": "expected", "name": "own", "seed": seed, "fill": 0x3C})
-        if wanted["say"] == "expected" and not compared.same(compared.arrays(wanted["own"], parts), own.own):
+        if self._gives_other(own, "call own", fill=0x3C):
             told = "the task's own result depends on memory that nothing wrote, or changes from run to run"
             self.faults = [Fault("not_judged", told, "choose another task")]
-        elif not self._is_script and self._draws(own):
+        elif not self._is_script and self._gives_other(own, "other"):
             told = "the task draws random numbers in its call, and the answer draws others"
             advice = "draw them with torch as the task does, or choose a task that draws none"
             found = [fault for fault in self.faults if fault.verdict not in ("wrong", "cached")]
             self.faults = [*found, Fault("not_judged", told, advice)]
 
-    def _draws(self, own: evidence.Call) -> bool:
-        """Whether the reference gives something else with another seed."""
-        wanted, parts = self._of_reference({"say": "expected", "name": "own", "seed": self._seed_of("other")})
-        return wanted["say"] == "expected" and not compared.same(
-            compared.arrays(wanted["own"], parts), own.own
-        )
+    def _gives_other(self, call: evidence.Call, seed: str, **more) -> bool:
+        """Whether the reference does not fail and gives something else for the inputs of a call."""
+        given = self._given_again(call, self._seed_of(seed), **more)
+        return given is not None and not compared.same(given, call.own)
+
+    def _given_again(self, call: evidence.Call, seed: int, **more) -> dict | None:
+        """Returns what the reference gives for the inputs of a call once more. None: it fails."""
+        wanted, parts = self._of_reference({"say": "expected", "name": call.name, "seed": seed, **more})
+        return compared.arrays(wanted["own"], parts) if wanted["say"] == "expected" else None
 
     def _choose(self, own: evidence.Call) -> None:
         """Calls the answer with each configuration of its autotuners, of which a GPU's clock would choose."""
@@ -400,10 +401,8 @@ class Trial:
     def _changes(self, call: evidence.Call, seed: int) -> bool:
         """Whether the task's own result changes from call to call with the same inputs."""
         for _ in range(2):
-            wanted, parts = self._of_reference({"say": "expected", "name": call.name, "seed": seed})
-        return wanted["say"] != "expected" or not compared.same(
-            compared.arrays(wanted["own"], parts), call.own
-        )
+            given = self._given_again(call, seed)
+        return given is None or not compared.same(given, call.own)
 
     def _replay(
         self, call, seed: int, checked: bool, spoiled: bool, perturb=(), looks=True, repeats=False, kept=()
