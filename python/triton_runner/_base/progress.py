@@ -20,19 +20,21 @@ LINES_DELAY, LINES_EVERY = 3.0, 10.0  # seconds before the first line, and betwe
 _MARGIN = 1.0  # seconds before, of a process that loads torch: that lets no thread speak on a busy machine
 
 _under_way: list = []  # who tells of the work, the innermost last, which alone does
-_written = [float("-inf")]  # when this process wrote its last line
 
 
 class _Lines:
     """A thread that writes what was last told, whether or not the work has got further."""
 
+    written = float("-inf")  # when the last line of the process was
+
     def __init__(self, title: str, since: float | None = None):
         self.title, self._text, self._count, self._began = title, "", "", since or time.monotonic()
         outer = next(filter(_is_lines, _under_way[-1:]), None)
-        self.due = self._began + LINES_DELAY - (_MARGIN if since else 0.0)  # when the next line is written
-        if since:  # so did another before it in this process, and may have written a line
-            self.due = max(self.due, _written[0] + LINES_EVERY)
-        self.due = outer.due if outer is not None else self.due
+        self.due = self._began + LINES_DELAY  # when the next line is written
+        if outer is not None:
+            self.due = outer.due
+        elif since:  # another one that began with the process may have written a line
+            self.due = max(self.due - _MARGIN, _Lines.written + LINES_EVERY)
         self._ended = threading.Event()
 
     def start(self) -> None:
@@ -57,7 +59,7 @@ class _Lines:
                 one.due = self.due
 
     def _write(self) -> None:
-        _written[0] = time.monotonic()
+        _Lines.written = time.monotonic()
         words = ": ".join(filter(None, (self.title, self._text)))
         passed = ", ".join(filter(None, (words, self._count, f"{time.monotonic() - self._began:.0f} s")))
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more

@@ -123,6 +123,24 @@ def test_lines_in_a_pipe(monkeypatch):
         told("nobody reads it")
 
 
+def test_a_second_display_repeats_no_line(monkeypatch):
+    """Both count from the begin of the process."""
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    monkeypatch.setattr(sys, "__stderr__", pipe)
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    monkeypatch.setattr(progress, "LINES_EVERY", 1000.0)
+    monkeypatch.setattr(progress._Lines, "written", float("-inf"))
+    began = time.monotonic() - 60
+    with progress.lines("verb", since=began):
+        until = time.monotonic() + 60
+        while not pipe.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+    with progress.lines("verb", since=began):
+        time.sleep(0.3)
+    assert re.fullmatch(r"\.\.\. verb, \d+ s\n", pipe.getvalue())
+
+
 def test_a_verb_that_counts_nothing():
     """A process of its own shows what a program that reads the pipe sees."""
     code = "import sys, time; from triton_runner._base import progress; progress.LINES_DELAY = 0.2\n"
