@@ -249,25 +249,23 @@ float each_mad_f32(float a, float b, float c) {
     const auto most = value_of(each_max3_##t(a, b, c));                                          \
     return most == x ? each_max_##t(b, c) : most == y ? each_max_##t(a, c) : each_max_##t(a, b); \
   }
-TWO(float, min, max, f32, kIeee)
-THREE(float, min, max, f32)
-MEDIAN(float, f32)
-TWO(float, min, max, num_f32, kNumber)
-THREE(float, min, max, num_f32)
-MEDIAN(float, num_f32)
-TWO(float, minimum, maximum, f32, kNan)
-THREE(float, minimum, maximum, f32)
-TWO(half, min, max, f16, kIeee)
-THREE(half, min, max, f16)
-MEDIAN(half, f16)
-TWO(half, min, max, num_f16, kNumber)
-THREE(half, min, max, num_f16)
-MEDIAN(half, num_f16)
-TWO(half, minimum, maximum, f16, kNan)
-THREE(half, minimum, maximum, f16)
-TWO(double, min, max, f64, kIeee)
-TWO(double, min, max, num_f64, kNumber)
-TWO(double, minimum, maximum, f64, kNan)
+#define TWOS(T, t)                   \
+  TWO(T, min, max, t, kIeee)         \
+  TWO(T, min, max, num_##t, kNumber) \
+  TWO(T, minimum, maximum, t, kNan)
+#define THREES(T, t)            \
+  THREE(T, min, max, t)         \
+  THREE(T, min, max, num_##t)   \
+  THREE(T, minimum, maximum, t) \
+  MEDIAN(T, t)                  \
+  MEDIAN(T, num_##t)
+TWOS(float, f32)
+THREES(float, f32)
+TWOS(half, f16)
+THREES(half, f16)
+TWOS(double, f64)
+#undef TWOS
+#undef THREES
 #undef TWO
 #undef THREE
 #undef MEDIAN
