@@ -14,7 +14,7 @@ namespace triton_runner::driver {
 // Lives as long as the launch. The lock of State is held: there is one at a time.
 class AtWork {
  public:
-  // verb: which a line names; empty: nothing is told.
+  // verb: which a line names; empty: no line is written.
   AtWork(const std::string& verb, uint64_t launch, const std::string& kernel);
   ~AtWork();
   AtWork(const AtWork&) = delete;

@@ -1,6 +1,6 @@
 """Answers by which an adversary had `verified` for what torch or Python computes, and right ones that were refused.
 TASKS: the text of a task by name; CHEATING, RIGHT: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 import answers_right
 from answers_cheating import KERNEL

@@ -1,6 +1,6 @@
 """Answers that cheat, each in one way: none may be `verified`. TASKS: the text of a task by name; ANSWERS: (name,
 task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_right import HEAD
 from answers_right import TASKS as RIGHT

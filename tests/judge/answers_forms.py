@@ -1,7 +1,7 @@
 """Answers to tasks of several benchmarks, in forms and of kinds that no other file has. TASKS: the text of a task by
 name; CHEATING: (name, task, text, verdict); RIGHT: (name, task, text); BEYOND: (name, task, text, the second verdict):
 they are right for the task's inputs alone."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import TASKS as _OTHERS
 from answers_adversary import _of

@@ -1,6 +1,6 @@
 """Answers that keep results from call to call in another form, and right ones that keep memory, weights, tables and
 counts. TASKS: the text of a task by name; CHEATING: (name, task, text, verdict); RIGHT: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import _DIGITS, _of
 from answers_adversary import TASKS as _OTHERS

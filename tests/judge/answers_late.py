@@ -1,6 +1,6 @@
 """Answers that are right in their first calls and keep results, or do other things, in later ones; and right ones whose
 calls differ. TASKS: the text of a task by name; CHEATING: (name, task, text, verdict); RIGHT: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import TASKS as _OTHERS
 from answers_adversary import _of

@@ -1,7 +1,7 @@
 """Answers of a fifth adversary, to whom the judge's own tests were known, and right ones that use what Triton's
 language has beside loads and stores. TASKS: the text of a task by name; CHEATING: (name, task, text, verdict); RIGHT:
 (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import TASKS as _OTHERS
 from answers_adversary import _of

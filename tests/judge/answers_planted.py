@@ -1,6 +1,6 @@
 """Right answers with one fault each, made by changing a text: mask dropped, stride wrong, off by one, a race, a
 missing barrier, f16 sums, an idle kernel. ANSWERS: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_right import ANSWERS as RIGHT
 from answers_right import TASKS  # noqa: F401

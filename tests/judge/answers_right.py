@@ -1,6 +1,6 @@
 """Right answers to tasks of the judge, each a real kernel, most of them with several parameters: none may be called
 tampered or wrong. TASKS: the text of a task by name; ANSWERS: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 HEAD = """import torch
 import triton

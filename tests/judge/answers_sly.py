@@ -1,6 +1,6 @@
 """Answers of a fourth adversary, who has read the judge, and right ones in ways that no other file has. TASKS:
 the text of a task by name; CHEATING: (name, task, text, verdict); RIGHT: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import TASKS as _OTHERS
 from answers_adversary import _of

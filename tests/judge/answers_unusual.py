@@ -1,6 +1,6 @@
 """Answers of a second adversary: ten more that let torch or Python compute, and ten right ones that do it in
 an unusual way. TASKS: the text of a task by name; CHEATING: (name, task, text, verdict); RIGHT: (name, task, text)."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 from answers_adversary import TASKS, _of
 

@@ -29,7 +29,7 @@ _REPORT = re.compile(
     r"^========= +(?!ERROR SUMMARY|COMPUTE-SANITIZER|RACECHECK SUMMARY)(\S.*)$", re.MULTILINE
 )
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error)|(?:RACECHECK SUMMARY: (\d+) hazard)")
-_FAULTY = 77  # the status that compute-sanitizer is told to end with
+_FAULTY = 77  # the status with which compute-sanitizer ends where it reports something
 
 
 def sanitizer() -> str | None:

@@ -1,7 +1,7 @@
 """Thirty programs for a comparison of judges: 19 with one fault each, 11 that are right and look as if they
 were not. PROGRAMS: (name, the check that is to see it or "" for a right one, text). Each compares its result with
 torch's, as programs do; of most faults the values are right where programs of a grid run one after the other."""
-# ruff: noqa: E501  (texts of programs)
+# ruff: noqa: E501  (programs as strings)
 
 HEAD = """import os
 

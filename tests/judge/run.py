@@ -27,7 +27,7 @@ WHAT = {
 
 
 def written(folder: pathlib.Path, name: str, text: str) -> str:
-    """Writes a task and returns the name of its file: BackendBench's are no programs."""
+    """Writes a task and returns the name of its file; BackendBench's are text files."""
     path = folder / f"{name}{'.txt' if text.startswith('Operator:') else '.py'}"
     path.write_text(text)
     return path.name

@@ -1,5 +1,5 @@
 """A product in Gluon: one task copies blocks into a ring, the other one multiplies them, and gives a block
-back once so many of its products are in flight as the program is told: 1 is right."""
+back once as many of its products are in flight as the argument of the program says: 1 is right."""
 
 import sys
 

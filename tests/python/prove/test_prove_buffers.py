@@ -196,7 +196,7 @@ def test_a_ring_that_counts_its_turns(name):
 
 @pytest.mark.parametrize("in_flight, verdict", [(1, "proved"), (2, "refuted")])
 def test_a_product_of_tasks_in_gluon(in_flight, verdict):
-    """A buffer is given back behind the next product, of which two may not be in flight then."""
+    """A buffer is given back after the next product was begun: two products may not be in flight then."""
     words = ("--pretend-cuda", "-t", "cuda:90", str(HERE.with_name("gluon_tasks.py")), str(in_flight))
     done = warm.cli("prove", "--json", "--property", "buffers", *words)
     assert done.stdout, done.stderr

@@ -46,7 +46,7 @@ def test_filled_loads(n):
 
 def test_a_trap_names_the_load():
     kernel = _core.load_simt(PTX, "k.ptx", "", [], {})
-    pages = mmap.mmap(-1, 1 << 16)  # no other tensor is behind the first one
+    pages = mmap.mmap(-1, 1 << 16)  # no other tensor follows the first one
     short = torch.frombuffer(pages, dtype=torch.int32, count=4 * 70)
     values = [short, torch.zeros(4 * 192, dtype=torch.int32), 192]
     with pytest.raises(Exception) as caught:

@@ -8,8 +8,8 @@
     transposed(0, 1)    y.transpose(0, 1) of a tensor in order
     expanded(0)         one element for all of dimension 0: y.expand(n, -1)
 
-Which ones a tensor may have is told for its shape, in the order in which they are tried: each word once, as
-WORDS has them, then the other dimensions."""
+The shape of a tensor says which of them it may have, in the order in which they are tried: each word once,
+as WORDS has them, then the other dimensions."""
 
 from __future__ import annotations
 
