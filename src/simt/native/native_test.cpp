@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <random>
+#include <string>
 
 #include <triton_runner/lanes/functions.h>
 #include <triton_runner/lanes/sums.h>
@@ -49,7 +51,9 @@ class Program {
     code_.threads = kThreads;
     for (const Element e : {Element::kWord, Element::kLong, Element::kPredicate})
       for (uint32_t k = 0; k < kPlaces; ++k) add_place(e, k);
-    std::vector<std::pair<Handler, NativeRow>> rows(native_rows().begin(), native_rows().end());
+    // In the order of their addresses, which a build keeps: a seed is the same program in every process.
+    const std::map<Handler, NativeRow> in_order(native_rows().begin(), native_rows().end());
+    const std::vector<std::pair<Handler, NativeRow>> rows(in_order.begin(), in_order.end());
     for (size_t i = 0; i < length; ++i) {
       Instr& in = code_.instrs.emplace_back();
       if (const size_t kind = below(16); kind == 0)
@@ -219,15 +223,19 @@ class Program {
 
 }  // namespace
 
+// Runs NATIVE_PROGRAMS programs.
 TEST(native_code_has_the_bits_of_handlers) {
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  const char* given = std::getenv("NATIVE_PROGRAMS");
+  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : 400;
+  for (uint32_t seed = 0; seed < most; ++seed) {
     Program program(seed, 1 + seed % 150);
     const uint32_t first = seed % 3 * 32, count = kThreads - first;
     const std::vector<std::byte> expected = program.run(false, first, count);
     const bool same = program.run(true, first, count) == expected;
-    CHECK(same);
+    CHECK_EQ(same ? "" : "seed " + std::to_string(seed), "");
     if (!same) return;
-    if (seed % 150 > 2) CHECK_EQ(program.is_compiled(), num::current_isa() == num::Isa::kAvx512);
+    if (seed % 150 > 30)  // of a few instructions it may be that no two neighbours have native code
+      CHECK_EQ(program.is_compiled(), num::current_isa() == num::Isa::kAvx512);
   }
 }
 
