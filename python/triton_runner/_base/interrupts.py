@@ -20,6 +20,7 @@ import time
 
 STATUS = 130
 GRACE = 0.3  # seconds from the signal until the process is ended
+_SOON = 0.01  # seconds after which a signal comes again that a callback has swallowed
 _MOMENT = 0.2  # seconds that its end waits for files to be removed
 _begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
@@ -36,6 +37,7 @@ def watching():
     global _watch
     watch = _watch = _Watch()
     signal.signal(signal.SIGINT, watch.handle)
+    sys.unraisablehook = watch.report
     woken = signal.set_wakeup_fd(watch.written.fileno(), warn_on_full_buffer=False)
     try:
         yield
@@ -49,11 +51,14 @@ def watching():
             watch.written.close()
             if signal.getsignal(signal.SIGINT) == watch.handle:
                 signal.signal(signal.SIGINT, standing)
+            if sys.unraisablehook == watch.report:
+                sys.unraisablehook = watch.reported_by
 
 
 class _Watch:
     def __init__(self):
         self.gentle = self.came = self.over = False
+        self.reported_by = sys.unraisablehook
         self.read, self.written = socket.socketpair()
         self.written.setblocking(False)
         # Signals are the main thread's, which may wait for them.
@@ -65,10 +70,21 @@ class _Watch:
         """On the main thread, between two steps of Python. Those who press twice mean it once."""
         if self.came and not self.gentle:
             return
-        if not self.came:
-            sys.unraisablehook = _but_of_half_made(sys.unraisablehook)
         self.came = True
         raise KeyboardInterrupt
+
+    def report(self, unraisable) -> None:
+        """Is asked before Python prints an error that it cannot raise. A signal that came in a callback (of a
+        fork, of a collection) comes once more. An object that the signal cut in the making is passed over:
+        its __del__ misses what __init__ never set."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self.came = False
+            main = threading.main_thread().ident
+            threading.Timer(_SOON, signal.pthread_kill, (main, signal.SIGINT)).start()
+            return
+        is_del = getattr(unraisable.object, "__name__", "") == "__del__"
+        if not (self.came and is_del and issubclass(unraisable.exc_type, AttributeError)):
+            self.reported_by(unraisable)
 
     def _follow(self) -> None:
         with self.read:
@@ -77,17 +93,6 @@ class _Watch:
                     time.sleep(GRACE)
                     if not self.over and not (self.gentle and self.came):
                         end()
-
-
-def _but_of_half_made(hook):
-    """The hook, without what the signal cut in the making: its __del__ misses what __init__ never set."""
-
-    def report(unraisable):
-        is_del = getattr(unraisable.object, "__name__", "") == "__del__"
-        if not (is_del and issubclass(unraisable.exc_type, AttributeError)):
-            hook(unraisable)
-
-    return report
 
 
 _watch: _Watch | None = None
