@@ -1,8 +1,11 @@
 """Tests every verb of the command line that takes a file, given what it cannot take: an error that says
 what is wrong, a status that is not 0, and no Python traceback of ours."""
 
+import json
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 import warm
@@ -65,6 +68,26 @@ def test_what_no_verb_takes(verb, tmp_path, monkeypatch):
         assert "error" in said.lower() and "Traceback" not in said, (given, said)
     left = {path.name for path in tmp_path.iterdir()} - {*FILES, "folder"}
     assert not {name for name in left if name.startswith("out")}  # nothing is half written
+
+
+# Says of each verb whether torch, which takes seconds on a busy machine, was imported for a missing file.
+IMPORTED = """
+import json, sys
+from click.testing import CliRunner
+from triton_runner._cli import main
+for words in json.loads(sys.argv[1]):
+    CliRunner().invoke(main, words)
+    if sys.modules.pop("torch", None):
+        print(words)
+"""
+
+
+def test_a_missing_file_is_named_before_torch_is_imported(tmp_path):
+    asked = [[verb, *words, "missing.py"] for verb, words in VERBS.items()]
+    asked += [["judge", "missing.py", "missing.py"], ["judge", "--manifest", "missing", "--out", "out"]]
+    command = [sys.executable, "-c", IMPORTED, json.dumps(asked)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("verb", ["run", "verify", "bisect", "experiments", "bundle"])

@@ -37,7 +37,8 @@ RIGHT = (
     "says now and then how often it was called", "relu in place",
     "adds in place", "three results", "configurations with hooks that set back",
     "configurations that are pruned by size", "copies to shared memory in Gluon", "softmax of f16 in f32",
-    "row sums by products that keep f32", "two results in one memory",
+    "row sums by products that keep f32", "two results in one memory", "layer norm with its weights",
+    "layer norm with a 1 and a 0 of its own",
 )  # fmt: skip
 
 
@@ -99,6 +100,12 @@ def test_a_clause_says_what_to_do(forms):
     assert not {name: forms[name]["faults"][0] for name, text in words.items()
                 if text not in forms[name]["faults"][0]["advice"]}  # fmt: skip
     assert "with configuration 2 of an autotuner's 2" in forms[FORMS[1]]["why"]
+
+
+def test_weights_of_one_number_that_are_not_read_are_noted(forms):
+    told = "no weights of the size of the task's norm.weight (1 everywhere), norm.bias (0 everywhere)"
+    notes = {name: forms[name]["notes"] for name in RIGHT if name.startswith("layer norm")}
+    assert [any(told in note for note in of) for of in notes.values()] == [False, True], notes
 
 
 def test_how_often_an_answer_is_called_is_drawn(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from triton_runner._base.paths import check_there
 from triton_runner._base.progress import telling
 from triton_runner._programs.options import Output, json_option, print_json, print_result, verbs
 from triton_runner.verbs.judge.results import FORMATS
@@ -59,28 +60,36 @@ def judge_command(
     Exit status: 0 verified, 1 wrong, 3 unsafe, 4 no_kernel, 5 idle, 6 cached, 7 tampered, 8 error,
     9 too_slow, 125 not_judged; 2 bad usage. With --manifest: 0 where all trials have a row.
     """
+    if manifest and (task or not out):
+        raise click.UsageError("--manifest stands for TASK and ANSWER, and needs --out")
+    if not manifest:
+        if not task or not answer:
+            raise click.UsageError(f"Missing argument '{'ANSWER' if task else 'TASK'}'")
+        for option, value in (("--out", out), ("--dask", dask)):
+            if value:
+                raise click.UsageError(f"{option} is for --manifest")
+    for path in [manifest] if manifest else [task, answer]:  # before torch is imported
+        check_there(path)
     from triton_runner._kernel.cost import chips, timing
-    from triton_runner.verbs.judge import run, text
-    from triton_runner.verbs.judge.trial import Options
 
     if chip:
         chips.chip_named(chip, timing.TIMINGS)  # raises for one that is not known
-    options = Options(seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form, chip)
-    if manifest:
-        if task or not out:
-            raise click.UsageError("--manifest stands for TASK and ANSWER, and needs --out")
-        with telling() as say:
+    with telling() as say:
+        say("importing torch")
+        from triton_runner.verbs.judge import run, text
+        from triton_runner.verbs.judge.trial import Options
+
+        options = Options(seconds, memory << 30, inputs << 20, sandbox, not no_generated, seed, form, chip)
+        say(manifest or answer)
+        if manifest:
             rows = run.judge_all(manifest, out, jobs, options, say, dask)
-        if as_json:
-            print_json({"counts": run.counts(rows), "rows": rows})
         else:
-            click.echo(text.of_counts(run.counts(rows), out))
-        return 0
-    if not task or not answer:
-        raise click.UsageError(f"Missing argument '{'ANSWER' if task else 'TASK'}'")
-    for option, value in (("--out", out), ("--dask", dask)):
-        if value:
-            raise click.UsageError(f"{option} is for --manifest")
-    row = run.judge(task, answer, options)
-    print_result(row, as_json, text.of_row)
-    return row.status
+            row = run.judge(task, answer, options)
+    if not manifest:
+        print_result(row, as_json, text.of_row)
+        return row.status
+    if as_json:
+        print_json({"counts": run.counts(rows), "rows": rows})
+    else:
+        click.echo(text.of_counts(run.counts(rows), out))
+    return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import re
 
 import numpy
@@ -161,6 +162,16 @@ class Call:
                     f"{one['check']}, line {one.get('line')}: {one['text'].splitlines()[0]}{why}"[:400]
                 )
         return found
+
+    def weights_unread(self, equal: dict) -> list[str]:
+        """A note on the weights of the task that hold one number everywhere (by name: elements, number) and
+        of whose size the call reads no memory: a result without them is as right."""
+        read = {math.prod(shape) for _, shape, _ in self.bytes_of_others()}
+        of = {name: one for name, one in equal.items() if one[0] not in read}
+        if not of:
+            return []
+        names = ", ".join(f"{name} ({number:g} everywhere)" for name, (_, number) in of.items())
+        return [f"it reads no weights of the size of the task's {names}: with others its result may be wrong"]
 
     def _fault(self, verdict: str, message: str, advice: str, **more) -> Fault:
         return Fault(verdict, message, advice, self.name, **more)

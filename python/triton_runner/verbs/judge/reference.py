@@ -161,6 +161,7 @@ class Reference:
         task.prepare(seed)
         scaled = {name: list(sizes) for name, sizes in task.scaled.items()}
         told = {"task": text, "rule": task.rule, "scaled": scaled, "is_script": task.is_script}
+        told["equal weights"] = {name: list(one) for name, one in task.equal_weights().items()}
         return {"say": "setup", **told}, parts
 
     def inputs(self, name: str, seed: int) -> tuple[dict, list]:

@@ -147,6 +147,7 @@ def _judge_on_dask(address: str, left: list, paths: dict, options: Options, say)
     from triton_runner.verbs.judge import cluster  # it is optional
 
     done = len(paths) - len(left)
+    say(f"asking the Dask cluster at {address}")
     for entry, row, why in cluster.rows(address, left, options):
         write_file(paths[entry], json.dumps(as_json(row or _unjudged(entry, why, options))))
         done += 1

@@ -81,32 +81,20 @@ class Trial:
         self.notes: list[str] = []
         self._tensors: dict = {}  # of the answer, by number: what they are called
         self.launches, self.kernels, self.sandboxed, self.scaled = 0, [], False, {}
+        self._own: evidence.Call | None = None  # the first call
+        self._generated: Generated | None = None
+        self._speed: Speed | None = None
 
     def row(self) -> Row:
         """Judges the answer. Raises NoTask."""
-        generated = speed = None
         with contextlib.ExitStack() as stack:
             self._start(stack)
             try:
                 self._prepare()
-                own, again = self._call("own"), self._call("again")
-                self.faults += between.with_others(own, again)
-                if not self.faults and not own.is_like(again):  # the first call may have prepared something
-                    again, before = self._call("third"), again
-                    self.faults += between.with_others(before, again, is_last=True)
-                if not self.faults and self._options.chip:
-                    speed = self._speed()
-                if not self.faults and again is not None:
-                    self._repeat(again)
-                if not self.faults and again is not None:
-                    self.faults += between.with_others(again, self._call("late"))
-                if not self.faults and again is not None:
-                    self._choose(own)
-                if not self.faults and again is not None and not self._is_script:
-                    self.faults += between.narrowed(own, self._call("low bits", is_generated=True))
-                if not self.faults and self._options.generated:
-                    generated = self._generated()
-                self._doubt_the_reference(own)
+                for _ in self._parts():
+                    if self.faults:
+                        break
+                self._doubt_the_reference()
             except _Stopped as stop:
                 self.faults.append(stop.fault)
             except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -124,8 +112,34 @@ class Trial:
         return Row(
             VERSION, self._task, self._answer, verdict, STATUS[verdict], why, self.faults,
             list(dict.fromkeys(self.notes)), self.launches, self.kernels, self.seed, self.sandboxed,
-            self.scaled, cost, generated, speed,
+            self.scaled, cost, self._generated, self._speed,
         )  # fmt: skip
+
+    def _parts(self):
+        """Calls the answer, part by part; the next one is for an answer in which nothing was found."""
+        own, again = self._call("own"), self._call("again")
+        self._own = own
+        self.notes += own.weights_unread(self._equal_weights)
+        self.faults += between.with_others(own, again)
+        yield
+        if not own.is_like(again):  # the first call may have prepared something
+            again, before = self._call("third"), again
+            self.faults += between.with_others(before, again, is_last=True)
+            yield
+        if self._options.chip:
+            self._speed = self._estimated()
+        if again is not None:
+            self._repeat(again)
+            yield
+            self.faults += between.with_others(again, self._call("late"))
+            yield
+            self._choose(own)
+            yield
+            if not self._is_script:
+                self.faults += between.narrowed(own, self._call("low bits", is_generated=True))
+                yield
+        if self._options.generated:
+            self._generated = self._second_verdict()
 
     def _with_path(self, text: str) -> str:
         """A text that names the answer's own file, and not the copy that ran."""
@@ -172,6 +186,7 @@ class Trial:
         self.scaled = text["scaled"]
         self._rule = compared.Rule(own=tuple(text["rule"]) if text["rule"] else None)
         self._is_script = text["is_script"]
+        self._equal_weights = text["equal weights"]
         here, _ = self._of_answer()
         self.sandboxed = here.get("sandboxed") is True
         if not self.sandboxed:
@@ -301,15 +316,15 @@ class Trial:
         self._child_tell(request, parts)
         return self._of_answer()
 
-    def _doubt_the_reference(self, own: evidence.Call) -> None:
+    def _doubt_the_reference(self) -> None:
         """Takes back what follows from a result of the reference's that depends on what its memory held, or
         on numbers that it draws."""
         if not {fault.verdict for fault in self.faults} & {"wrong", "cached"}:
             return
-        if self._gives_other(own, "call own", fill=0x3C):
+        if self._gives_other(self._own, "call own", fill=0x3C):
             told = "the task's own result depends on memory that nothing wrote, or changes from run to run"
             self.faults = [Fault("not_judged", told, "choose another task")]
-        elif not self._is_script and self._gives_other(own, "other"):
+        elif not self._is_script and self._gives_other(self._own, "other"):
             told = "the task draws random numbers in its call, and the answer draws others"
             advice = "draw them with torch as the task does, or choose a task that draws none"
             found = [fault for fault in self.faults if fault.verdict not in ("wrong", "cached")]
@@ -427,7 +442,7 @@ class Trial:
         """The architecture of the chip."""
         return f"cuda:{chip_named(self._options.chip, TIMINGS).capability}" if self._options.chip else None
 
-    def _speed(self) -> Speed:
+    def _estimated(self) -> Speed:
         """The estimated times of the answer's last call, and of the reference's."""
         chip, times = self._options.chip, []
         for process, name in ((self._broker, {}), (self._reference, {"name": "again"})):
@@ -441,7 +456,7 @@ class Trial:
                 times.append(Time(None, None, 0, f"no estimate came: {process.how_ended}"))
         return Speed(chip, *times)
 
-    def _generated(self) -> Generated:
+    def _second_verdict(self) -> Generated:
         """The second verdict."""
         cases, before = [], (self.faults, self.notes)
         names = [*reference.WAYS, *reference.SIZES] if not self._is_script else []

@@ -55,9 +55,9 @@ def prove_command(
     """
     from triton_runner.verbs.prove.solver import z3
 
-    z3()
     with prints_aside(as_json), telling() as say:
         check_settings()
+        z3()
         asked = Proving(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, jobs, say)
         result = asked.of_program(program, how) if program.is_program else asked.of_kernel(program, how)
     from triton_runner.verbs.prove.ci import suite_of
@@ -78,11 +78,13 @@ class Proving:
     def of_kernel(self, program, how: dict) -> Proofs:
         """The proofs of kernel.py:NAME, or of the launch in a case."""
         from triton_runner._kernel.cases.case import is_case
+
+        if is_case(program.name):
+            program.check()
         from triton_runner.verbs.prove import run
         from triton_runner.verbs.prove.held import Held
 
         if is_case(program.name):
-            program.check()
             subject, named = run.of_case(program.name)
             held = Held(self.given)
             held.look(subject.name, named)
@@ -93,12 +95,12 @@ class Proving:
         return self._proofs([run.of_kernel(program.name, name, how)])
 
     def of_program(self, program, how: dict) -> Proofs:
-        from triton_runner.verbs.prove import launches
-
         for option in ("signature", "constexprs", "options"):
             if how[option]:
                 raise fail(f"--{option.rstrip('s')} is for kernel.py:NAME, and {program.name} is a program")
         program.check()
+        from triton_runner.verbs.prove import launches
+
         watching = launches.Watching(self.names, self.most, how["target"], self.given)
         status = watching.run(*program.words)
         return self._proofs(watching.subjects, watching.left_out, status, watching.held.broken)
