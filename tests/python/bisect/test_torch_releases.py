@@ -3,6 +3,9 @@
 import pytest
 from triton_runner import DiagnosticError
 from triton_runner._pipeline import torch_releases, versions
+from triton_runner.verbs.bisect import torch_search
+from triton_runner.verbs.bisect.runs import BisectedProgram
+from triton_runner.verbs.bisect.torch_results import Judged
 
 NONE = "ERROR: Could not find a version that satisfies the requirement torch==2.99.0 (from versions: {})\n"
 NONE += "ERROR: No matching distribution found for torch==2.99.0\n"
@@ -42,3 +45,45 @@ def test_torch_for_cpus_is_taken_first(tmp_path, monkeypatch):
     monkeypatch.setattr(torch_releases, "_place", lambda version: place)
     assert torch_releases.ensure("2.99.0")[0] == str(place)
     assert [words[-1] for words in asked] == ["torch==2.99.0+cpu"] and torch_releases._INDEX in asked[0]
+
+
+class Asked:
+    """A release of torch that has its verdict."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "wanted"),
+    [
+        (("right", "right"), "right"), (("right", None), "unknown"), ((None, "right"), "unknown"),
+        (("unknown", "rounding"), "unknown"), (("inductor", None), "inductor"), (("right", "aot"), "aot"),
+        (("not compiled", "not compiled"), "not compiled"),
+    ],
+)  # fmt: skip
+def test_right_is_right_in_each_release_that_was_asked_for(verdicts, wanted, tmp_path, monkeypatch):
+    """None: it cannot be fetched."""
+
+    def release(verdict):
+        def start(program, say):
+            if verdict is None:
+                raise DiagnosticError("no such release")
+            return Asked(verdict)
+
+        return start
+
+    def judged(search):
+        own = search._release.verdict
+        return Judged(torch=search._version, triton="", verdict=own, headline=own)
+
+    monkeypatch.setattr(torch_search._TorchSearch, "judged", judged)
+    (tmp_path / "program.py").write_text("")
+    releases = [(f"2.{number}.0", release(one)) for number, one in enumerate(verdicts)]
+    found = torch_search.bisect_torch(BisectedProgram(str(tmp_path / "program.py")), releases)
+    assert found.verdict == wanted and [one.verdict for one in found.releases] == [
+        one or "unknown" for one in verdicts
+    ]

@@ -48,18 +48,16 @@ def bisect_torch(program: BisectedProgram, releases: list, say=lambda text, done
     program = dataclasses.replace(program, torch={"backend": INDUCTOR})
     judged = []
     for number, (version, release_of) in enumerate(releases):
-        prefix = f"torch {version}: " if len(releases) > 1 else ""
-        told = lambda text, prefix=prefix: say(prefix + text)  # noqa: E731
         try:
-            with contextlib.closing(release_of(program, told)) as release:
-                judged.append(_TorchSearch(version, release, told).judged())
+            with contextlib.closing(release_of(program, say)) as release:
+                judged.append(_TorchSearch(version, release, say).judged())
         except DiagnosticError as error:  # it cannot be fetched, or does not start
-            unknown = Judged(torch=version, triton="", verdict="unknown", headline=error.message)
-            judged.append(dataclasses.replace(unknown, notes=[*error.notes]))
-        say(f"{prefix}{judged[-1].headline}", done=(number + 1, len(releases)))
+            none = Judged(torch=version, triton="", verdict="unknown", headline=error.message)
+            judged.append(dataclasses.replace(none, notes=[*error.notes]))
+        say(f"torch {version}: {judged[-1].headline}", done=(number + 1, len(releases)))
     wrong = [one for one in judged if one.verdict not in _FINE]
-    rest = [one for one in judged if one.verdict != "unknown"]
-    main = (wrong or rest or judged)[-1]
+    unknown = [one for one in judged if one.verdict == "unknown"]
+    main = (wrong or unknown or judged)[-1]  # right is right in all of them
     return TorchFound(verdict=main.verdict, program=program.name, target=program.target, releases=judged)
 
 
@@ -73,7 +71,8 @@ class _TorchSearch:
         self._compiled = Compiled()
 
     def _run(self, stage: str, level: str = _TOP, variables: dict | None = None, **plan) -> Trial:
-        about = ", ".join(f"{name}={value}" for name, value in plan.items() if value is not None)
+        given = {name: len(value) if isinstance(value, list) else value for name, value in plan.items()}
+        about = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)
         run = f"{NAMES.get(stage, stage)}{f' at {level}' * (level != _TOP)}{f' ({about})' * bool(about)}"
         self._say(f"torch {self._version}: running {run}")
         trial = self._release.at(level, variables=variables, torch={"backend": stage, **plan})
