@@ -318,6 +318,8 @@ def main() -> int:
             "planted",
             "faults planted in AMD's machine code, under four checks and lockstep beside TTGIR",
         )
+        if options.seed is not None:
+            key, what = f"{key} drawn", f"{what}, at places that were drawn"
     print(said)
     if options.write:
         results.record("amd", key, what, command, {"result": said})

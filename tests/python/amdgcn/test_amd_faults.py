@@ -7,6 +7,7 @@ import kernels_for_amdgcn as k
 import pytest
 import torch
 import triton_runner
+from amd.waits import is_idle
 from triton.backends.amd.compiler import HIPBackend
 from triton_runner import KernelTrap
 
@@ -158,6 +159,41 @@ def test_swapped_operands_are_seen_in_what_is_left():
     store = first + next(i for i, line in enumerate(body) if "tl.store" in line)
     assert [(one["name"], one["line"]) for one in report.outputs] == [("out", store)]
     assert f":{store} writes to it" in str(report)
+
+
+_LOAD, _READ = "\tglobal_load_dword v1, v[2:3], off", "\tv_add_u32_e32 v4, 1, v1"
+_WAIT, _END = "\ts_waitcnt vmcnt(0)", "\ts_endpgm"
+
+
+@pytest.mark.parametrize(
+    "lines, at, idle",
+    [
+        ([_LOAD, _WAIT, _READ, _END], 1, False),
+        ([_LOAD, _WAIT, _END], 1, True),
+        ([_LOAD, _WAIT, "\ts_nop 0", _WAIT, _READ, _END], 1, True),
+        ([_LOAD, _WAIT, "\ts_nop 0", "\ts_waitcnt vmcnt(1)", _READ, _END], 1, False),
+        ([_LOAD, _WAIT, "\ts_waitcnt lgkmcnt(0)", _READ, _END], 1, False),
+        ([_LOAD, _WAIT, "\ts_cbranch_scc0 .LBB0_1", _WAIT, ".LBB0_1:", _READ, _END], 1, False),
+        ([".LBB0_1:", _WAIT, _READ, _LOAD, "\ts_cbranch_scc0 .LBB0_1", _END], 1, False),
+        (["\tds_write_b32 v1, v2", "\ts_waitcnt lgkmcnt(0)", "\ts_barrier", _END], 1, False),
+        (["\tds_write_b32 v1, v2", "\ts_waitcnt lgkmcnt(0)", _END], 1, True),
+        (["\tbuffer_load_dword v1, s[0:3], 0 offen lds", _WAIT, "\ts_barrier", _END], 1, False),
+        (["\tbuffer_load_dword v1, s[0:3], 0 offen lds", _WAIT, _READ, _END], 1, True),
+        (["\tv_mov_b32_e32 v1, 0", _WAIT, _READ, _END], 1, True),
+    ],
+)
+def test_the_rule_by_which_nothing_depends_on_a_wait(lines, at, idle):
+    assert is_idle("\n".join(lines), at, 9) == idle
+
+
+def test_the_rule_knows_the_counters_of_rdna():
+    load, read = "\tglobal_load_b32 v1, v2, s[0:1]", "\tv_add_nc_u32_e32 v4, 1, v1"
+    for generation, wait, idle in (
+        (12, "\ts_wait_loadcnt 0x0", False), (12, "\ts_wait_loadcnt_dscnt 0x0", False),
+        (12, "\ts_wait_dscnt 0x0", True), (12, "\ts_wait_alu depctr_sa_sdst(0)", False),
+        (11, "\ts_waitcnt vmcnt(0)", False), (11, "\ts_waitcnt_vscnt null, 0x0", True),
+    ):  # fmt: skip
+        assert is_idle("\n".join([load, wait, read, _END]), 1, generation) == idle
 
 
 def _run_text(text: str, metadata, args, check: str, target: str, grid=(2,)) -> KernelTrap | None:
