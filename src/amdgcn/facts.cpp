@@ -28,6 +28,59 @@ bool is_memory(const Instruction& in) {
   return false;
 }
 
+bool loads_to_lds(const Instruction& in) { return in.has("lds") || contains(in.row->name, "load_lds"); }
+
+uint32_t generation_of(std::string_view target) {
+  return target.starts_with("gfx12")   ? 12
+         : target.starts_with("gfx11") ? 11
+         : target.starts_with("gfx10") ? 10
+                                       : 9;
+}
+
+Counter counter_of(const Instruction& access, uint32_t generation) {
+  const std::string_view name = access.row->name;
+  if (name.starts_with("s_")) return generation >= 12 ? kScalar : kLds;
+  if (name.starts_with("ds_")) return kLds;
+  const bool stores = contains(name, "_store_") || (contains(name, "_atomic_") && !gives_old(access));
+  return stores && generation > 9 ? kStores : kLoads;
+}
+
+std::array<std::optional<uint32_t>, kCounters> left_by(const Instruction& in) {
+  std::array<std::optional<uint32_t>, kCounters> left;
+  const std::string_view name = in.row->name;
+  const auto number = [](std::string_view text) {
+    const bool hex = text.starts_with("0x");
+    if (hex) text.remove_prefix(2);
+    uint32_t out = 0;
+    std::from_chars(text.data(), text.data() + text.size(), out, hex ? 16 : 10);
+    return out;
+  };
+  if (name == "s_waitcnt" || name == "s_waitcnt_vscnt" || name == "s_waitcnt_vmcnt" ||
+      name == "s_waitcnt_lgkmcnt") {
+    for (const Operand& o : in.operands) {
+      for (const auto& [word, counter] :
+           {std::pair("vmcnt(", kLoads), std::pair("lgkmcnt(", kLds), std::pair("vscnt(", kStores)}) {
+        const size_t at = o.text.find(word);
+        if (at != std::string_view::npos)
+          left[counter] = number(o.text.substr(at + std::string_view(word).size()));
+      }
+      if (o.kind == OperandKind::kInteger && o.integer == 0) left[kLoads] = left[kLds] = 0;
+    }
+    return left;
+  }
+  if (in.operands.empty()) return left;
+  const uint32_t n = number(in.operands.back().text);
+  if (name == "s_wait_loadcnt") left[kLoads] = n;
+  if (name == "s_wait_storecnt") left[kStores] = n;
+  if (name == "s_wait_dscnt") left[kLds] = n;
+  if (name == "s_wait_kmcnt") left[kScalar] = n;
+  if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {  // six bits each
+    left[name.starts_with("s_wait_load") ? kLoads : kStores] = n >> 8 & 63;
+    left[kLds] = n & 63;
+  }
+  return left;
+}
+
 std::vector<Use> uses_of(const Instruction& in) {
   std::vector<Use> out;
   if (!in.row->takes_any) {
@@ -39,9 +92,8 @@ std::vector<Use> uses_of(const Instruction& in) {
     return out;
   }
   const std::string_view name = in.row->name;
-  const bool loads = is_memory(in) && !in.has("lds") && !contains(name, "load_lds") &&
-                     !name.starts_with("ds_write") && !contains(name, "_store_") &&
-                     (!contains(name, "atomic") || gives_old(in)) &&
+  const bool loads = is_memory(in) && !loads_to_lds(in) && !name.starts_with("ds_write") &&
+                     !contains(name, "_store_") && (!contains(name, "atomic") || gives_old(in)) &&
                      (!name.starts_with("ds_") || name.starts_with("ds_read") || gives_old(in));
   const bool product = name.starts_with("v_mfma") || name.starts_with("v_wmma");
   for (size_t k = 0; k < in.operands.size(); ++k)

@@ -3,7 +3,6 @@
 #include <triton_runner/amdgcn/waits.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include <triton_runner/amdgcn/opcode.h>
@@ -13,8 +12,6 @@
 namespace triton_runner::amdgcn {
 namespace {
 
-// Names of counters are those of gfx12, where each has a wait of its own; before it some share one.
-enum Counter : uint8_t { kLoads, kStores, kLds, kScalar, kCounters };
 constexpr std::string_view kWords[kCounters] = {"vmcnt", "vscnt", "lgkmcnt", "lgkmcnt"};
 constexpr uint8_t kMost = 64;  // as many behind an operation as any wait counts
 
@@ -31,37 +28,25 @@ using State = std::map<Register, Pending>;
 constexpr Register kStored = {OperandKind::kWord, 0};  // stands for LDS, which a store is to write
 
 bool starts(std::string_view text, std::string_view with) { return text.starts_with(with); }
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 bool is_scalar(const Instruction& in) { return starts(in.row->name, "s_"); }
 
 class Waits {
  public:
   Waits(const Module& module, const Kernel& kernel) : kernel_(kernel) {
-    const std::string_view target = module.target();
-    is_gfx9_ = starts(target, "gfx9");
-    is_gfx12_ = starts(target, "gfx12");
+    generation_ = generation_of(module.target());
   }
 
   std::vector<MissingWait> find() {
     follow_ways<State>(
         kernel_, [](State& there, const State& state) { return joined(there, state); },
         [&](uint32_t at, State& state, bool reports) { step(at, state, reports); });
-    if (!is_gfx12_) return std::move(found_);
+    if (generation_ < 12) return std::move(found_);
     for (MissingWait& one : missing_scalar_waits(kernel_)) found_.push_back(std::move(one));
     std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
     return std::move(found_);
   }
 
  private:
-  // On gfx9 stores count as loads do, and LDS shares a counter with the scalar unit until gfx12.
-  Counter counter_of(const Instruction& in) const {
-    const std::string_view name = in.row->name;
-    if (starts(name, "s_load") || starts(name, "s_buffer_load") || starts(name, "s_mem"))
-      return is_gfx12_ ? kScalar : kLds;
-    if (starts(name, "ds_")) return kLds;
-    const bool stores = has(name, "_store_") || (has(name, "_atomic_") && !gives_old(in));
-    return stores && !is_gfx9_ ? kStores : kLoads;
-  }
   static bool joined(State& there, const State& state) {
     bool changed = false;
     for (const auto& [reg, pending] : state) {
@@ -81,39 +66,9 @@ class Waits {
     });
   }
   void waits_of(const Instruction& in, State& state) const {
-    const std::string_view name = in.row->name;
-    const auto number = [](std::string_view text) {
-      const bool hex = starts(text, "0x");
-      if (hex) text.remove_prefix(2);
-      uint32_t out = 0;
-      std::from_chars(text.data(), text.data() + text.size(), out, hex ? 16 : 10);
-      return out;
-    };
-    if (name == "s_waitcnt" || name == "s_waitcnt_vscnt" || name == "s_waitcnt_vmcnt" ||
-        name == "s_waitcnt_lgkmcnt") {
-      for (const Operand& o : in.operands) {
-        std::string_view rest = o.text;
-        for (const auto& [word, counter] :
-             {std::pair("vmcnt(", kLoads), std::pair("lgkmcnt(", kLds), std::pair("vscnt(", kStores)}) {
-          const size_t at = rest.find(word);
-          if (at != std::string_view::npos)
-            wait(state, counter, number(rest.substr(at + std::string_view(word).size())));
-        }
-        if (o.kind == OperandKind::kInteger && o.integer == 0)
-          for (const Counter c : {kLoads, kLds}) wait(state, c, 0);
-      }
-      return;
-    }
-    if (in.operands.empty()) return;
-    const uint32_t n = number(in.operands.back().text);
-    if (name == "s_wait_loadcnt") wait(state, kLoads, n);
-    if (name == "s_wait_storecnt") wait(state, kStores, n);
-    if (name == "s_wait_dscnt") wait(state, kLds, n);
-    if (name == "s_wait_kmcnt") wait(state, kScalar, n);
-    if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {  // six bits each
-      wait(state, starts(name, "s_wait_load") ? kLoads : kStores, n >> 8 & 63);
-      wait(state, kLds, n & 63);
-    }
+    const auto left = left_by(in);
+    for (uint32_t c = 0; c < kCounters; ++c)
+      if (left[c]) wait(state, static_cast<Counter>(c), *left[c]);
   }
 
   void step(uint32_t at, State& state, bool reports) {
@@ -129,7 +84,7 @@ class Waits {
       if (use.written)
         for (const Register reg : registers_of(in, use)) state.erase(reg);
     if (!memory) return;
-    const Counter counter = counter_of(in);
+    const Counter counter = counter_of(in, generation_);
     for (auto& [reg, pending] : state)
       if (pending.counter == counter && pending.behind < kMost) ++pending.behind;
     if (starts(in.row->name, "ds_write")) state[kStored] = {counter, 0, at};
@@ -142,7 +97,7 @@ class Waits {
   std::vector<Register> registers_of(const Instruction& in, const Use& use) const {
     std::vector<Register> out;
     if (!use.operand->is_register()) return out;
-    const uint8_t halves = use.written && is_gfx9_ ? 3 : halves_of(in, use);
+    const uint8_t halves = use.written && generation_ == 9 ? 3 : halves_of(in, use);
     for (uint32_t k = use.operand->index; k < use.operand->index + use.operand->count; ++k)
       for (uint32_t half = 0; half < 2; ++half)
         if (halves >> half & 1) out.push_back({use.operand->kind, 2 * k + half});
@@ -162,11 +117,12 @@ class Waits {
         const auto found = state.find(reg);
         if (found == state.end()) continue;
         // Loads of one counter come back in order: the later one's value stays.
-        if (use.written && is_memory(in) && counter_of(in) == found->second.counter && !is_scalar(in))
+        if (use.written && is_memory(in) && counter_of(in, generation_) == found->second.counter &&
+            !is_scalar(in))
           continue;
         const std::string name = register_name(register_code(reg.kind, reg.half / 2));
         const std::string_view counter =
-            is_gfx12_ ? kNew[found->second.counter] : kWords[found->second.counter];
+            generation_ >= 12 ? kNew[found->second.counter] : kWords[found->second.counter];
         found_.push_back({&in, &kernel_.body[found->second.load],
                           "it " + std::string(use.written ? "writes " : "reads ") + name +
                               ", which a load that nobody waited for is to write: " + std::string(counter) +
@@ -179,7 +135,7 @@ class Waits {
 
   static constexpr std::string_view kNew[kCounters] = {"loadcnt", "storecnt", "dscnt", "kmcnt"};
   const Kernel& kernel_;
-  bool is_gfx9_ = false, is_gfx12_ = false;
+  uint32_t generation_ = 9;
   std::vector<MissingWait> found_;
 };
 

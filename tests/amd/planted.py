@@ -1,15 +1,17 @@
 """Faults planted one at a time in AMD's machine code: does something report them, with the line?
 
     python tests/amd/planted.py [--targets hip:gfx942,hip:gfx1201] [--only lanes] [--programs softmax]
-                                [--most 9] [--right 6] [--json FILE] [--write] [--sum FILE ...]
+                                [--most 9] [--seed 1] [--right 6] [--json FILE] [--write] [--sum FILE ...]
 
 The faults are waits and barriers that are left out, stores to and loads from LDS that moved, lanes that are
 swapped, and EXEC that is wrong. Each is made after LLVM's code generation, so that every compilation of the
-kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit), then
-lockstep beside TTGIR. A fault that changes nothing of what the launch leaves, and that is no wait or barrier,
-is not counted. --most N: at most so many of a kind in a program. --right N: N rounds of the launches of
-small_kernels.py a target and those of the kernels here, none of which may be reported. --json keeps the
-counts in a file, --sum adds such files up; --write keeps the counts in results/amd.json.
+kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit),
+then lockstep beside TTGIR. What is not reported and changes nothing is no fault, and is not counted: of a
+wait, nothing in the text depends on it (waits.py); of a barrier, the launch leaves the same in each of
+ORDERS orders of its wavefronts; of all others, it leaves the same. --most N: at most so many of a kind in a
+program, evenly from its first to its last place, or with --seed as drawn. --right N: N rounds of the
+launches of small_kernels.py a target and those of the kernels here, none of which may be reported. --json
+keeps the counts in a file, --sum adds such files up; --write keeps the counts in results/amd.json.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import collections
 import json
 import os
 import pathlib
+import random
 import re
 import sys
 
@@ -27,11 +30,13 @@ import kernels_for_amdgcn as k  # noqa: E402
 import torch  # noqa: E402
 import triton_runner  # noqa: E402
 from amd.small_kernels import launches  # noqa: E402
+from amd.waits import is_idle  # noqa: E402
 from suite import results  # noqa: E402
 from triton.backends.amd.compiler import HIPBackend  # noqa: E402
 from triton_runner import KernelTrap  # noqa: E402
 
 CHECKS = "hazard,race,oob,uninit"
+ORDERS = 24
 
 
 def _moved(line: str) -> str | None:
@@ -53,7 +58,7 @@ _LANES = [
 ]  # fmt: skip
 KINDS = {
     "waits": (r"s_wait", lambda line: "\ts_nop 0"),
-    "barriers": (r"s_barrier$", lambda line: "\ts_nop 0"),
+    "barriers": (r"s_barrier(?:_wait.*)?$", lambda line: "\ts_nop 0"),
     "LDS stores": (r"ds_(?:write|store)_b", _moved),
     "LDS loads": (r"ds_(?:read|load)_[bu]", _moved),
     "lanes": (
@@ -81,11 +86,12 @@ def sites(text: str, kind: str) -> list[int]:
 
 
 def alike(text: str, kind: str) -> dict[tuple, list[int]]:
-    """The lines for a kind by what they do and for which lines of Python: another compilation of the program
-    has them in other numbers, and the fault of a lowering is in it too."""
+    """The lines for a kind by what they do, with which lanes, and for which lines of Python: another
+    compilation of the program has them in other numbers, and the fault of a lowering is in it too."""
     found, lines = collections.defaultdict(list), text.split("\n")
     for at in sites(text, kind):
-        found[lines[at].split()[0], tuple(lines_of(text, at))].append(at)
+        lanes = tuple(re.findall(r"(?:row_|quad_perm|swizzle)\S+", lines[at]))
+        found[lines[at].split()[0], lanes, tuple(lines_of(text, at))].append(at)
     return found
 
 
@@ -139,12 +145,12 @@ def programs():
         torch.randint(0, 8, (200,), dtype=torch.int32), none(8), 200], {}  # fmt: skip
 
 
-def run(planted, fault, program, target: str, check: str = "") -> tuple[list, KernelTrap | None]:
+def run(planted, fault, program, target: str, check="", shuffle=None) -> tuple[list, KernelTrap | None]:
     """Returns what a launch leaves in its tensors, and its trap."""
     _, kernel, constants, grid, arguments, options = program
     torch.manual_seed(0)
     args, planted.fault = arguments(), fault
-    with triton_runner.using(device="cpu", level="amdgcn", target=target, check=check):
+    with triton_runner.using(device="cpu", level="amdgcn", target=target, check=check, shuffle=shuffle):
         try:
             triton_runner.jit(kernel.fn)[grid](*args, **constants, **options)
         except KernelTrap as trap:
@@ -172,8 +178,8 @@ def beside_ttgir(planted, fault, program, target: str):
         )
 
 
-def judged(planted, fault, program, target: str, right: list) -> tuple[str, int]:
-    """(how a fault is reported, the line that the report names)."""
+def judged(planted, fault, program, target: str, right: list, code: str, at: int) -> tuple[str, int]:
+    """(how a fault is reported, the line that the report names); at: its line in the code."""
     _, trap = run(planted, fault, program, target, CHECKS)
     if trap is not None:
         return trap.kind, trap.line or 0
@@ -182,8 +188,19 @@ def judged(planted, fault, program, target: str, right: list) -> tuple[str, int]
     report = beside_ttgir(planted, fault, program, target)
     if report.diverged is not None:
         return "lockstep, a value", report.diverged.line or 0
-    line = (report.missing or {}).get("line", 0)
-    return ("lockstep, memory" if report.outputs or report.unobserved else "not reported"), line
+    outputs = [*report.outputs, *report.unobserved]
+    if not outputs:
+        idle = changes_nothing(planted, fault, program, target, right, code, at)
+        return "changes nothing" if idle else "not reported", 0
+    return "lockstep, memory", (report.missing or outputs[0]).get("line", 0)
+
+
+def changes_nothing(planted, fault, program, target: str, right: list, code: str, at: int) -> bool:
+    """Returns whether a wait or barrier that is left out makes no difference."""
+    if fault[0] == "waits":
+        return is_idle(code, at, 9 if "gfx9" in target else int(target[-4:-2]))
+    orders = (run(planted, fault, program, target, shuffle=seed)[0] for seed in range(ORDERS))
+    return fault[0] == "barriers" and all(same(left, right) for left in orders)
 
 
 def faults(options, planted, target: str, counts: collections.Counter) -> None:
@@ -201,8 +218,13 @@ def faults(options, planted, target: str, counts: collections.Counter) -> None:
                 continue  # they order nothing
             there = [(key, nth, at) for key, all_ in alike(code, kind).items() for nth, at in enumerate(all_)]
             step = max(1, -(-len(there) // options.most)) if options.most else 1
+            if options.seed is not None and 0 < options.most < len(there):
+                there = random.Random(f"{options.seed} {target} {program[0]} {kind}").sample(
+                    there, options.most
+                )
+                step = 1
             for key, nth, at in there[::step]:
-                how, line = judged(planted, (kind, key, nth), program, target, right)
+                how, line = judged(planted, (kind, key, nth), program, target, right, code, at)
                 counts[kind, how] += 1
                 counts[kind, "line"] += line > 0
                 counts[kind, "its own line"] += line > 0 and line in lines_of(code, at)
@@ -244,6 +266,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kinds of faults with this in their names")
     parser.add_argument("--programs", default="", help="programs with this in their names")
     parser.add_argument("--most", type=int, default=0, help="faults of a kind in a program; 0: all")
+    parser.add_argument("--seed", type=int, help="draw the places of --most")
     parser.add_argument("--json", type=pathlib.Path, help="a file for the counts")
     parser.add_argument(
         "--sum", nargs="+", type=pathlib.Path, help="files of earlier runs, which are added up"
@@ -265,6 +288,8 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps([*counts.items()]))
     command = f"python tests/amd/planted.py --targets {options.targets}"
+    command += f" --most {options.most}" if options.most else ""
+    command += f" --seed {options.seed}" if options.seed is not None else ""
     if options.right:
         said = f"{counts['launches']} launches, {counts['reported']} reported"
         key, what, command = "right", "right launches under the same", f"{command} --right {options.right}"
@@ -293,6 +318,8 @@ def main() -> int:
             "planted",
             "faults planted in AMD's machine code, under four checks and lockstep beside TTGIR",
         )
+        if options.seed is not None:
+            key, what = f"{key} drawn", f"{what}, at places that were drawn"
     print(said)
     if options.write:
         results.record("amd", key, what, command, {"result": said})

@@ -126,7 +126,11 @@ def buffers_and_values() -> Cases:
         "barrier",
     ):
         k.do(f"rocdl.{line}")
-    k.do("amdg.memory_counter_wait {load = 0 : i32}")
+    k.do("amdg.memory_counter_wait load(1) ds(0)")
+    thread = k.emit("rocdl.workitem.id.x : i32")  # half of the warps begin later, and the other half ends later
+    half = k.emit(f"arith.divsi {thread}, {k.constant(64, 'i32')} : i32")
+    later = k.emit(f"arith.cmpi ne, {half}, {k.constant(0, 'i32')} : i32")
+    k.do(f"amdg.cond_barrier {later}")
     k.do("amdg.instruction_sched_hint {variant = 0 : i32}")
     k.do("amdg.cluster_barrier_arrive")
     k.do("amdg.cluster_barrier_wait")

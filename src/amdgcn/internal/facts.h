@@ -2,6 +2,7 @@
 // leads, whether it asks for memory. Registers have numbers of their own, of 32 bits each: v0 to v511, a0 to
 // a511, s0 to s127.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +28,17 @@ uint8_t halves_of(const Instruction& in, const Use& use);
 // program of a _cmpswap behind it, which compares with the register that it writes.
 bool is_first_guess(const Kernel& kernel, uint32_t at);
 
-bool is_memory(const Instruction& in);  // loads, stores, atomics; of LDS too
-bool gives_old(const Instruction& in);  // an atomic one gives what was there
+bool is_memory(const Instruction& in);     // loads, stores, atomics; of LDS too
+bool loads_to_lds(const Instruction& in);  // past the registers
+bool gives_old(const Instruction& in);     // an atomic one gives what was there
+
+// The counters that say how many accesses to memory are under way, as gfx12 has them. On gfx9 stores count as loads do, and LDS shares
+// a counter with the scalar unit until gfx12.
+enum Counter : uint8_t { kLoads, kStores, kLds, kScalar, kCounters };
+uint32_t generation_of(std::string_view target);                     // "gfx942" is 9
+Counter counter_of(const Instruction& access, uint32_t generation);  // of what is_memory
+// How many accesses of each counter may be under way after `in`, which is a wait; none: it does not wait for that counter.
+std::array<std::optional<uint32_t>, kCounters> left_by(const Instruction& in);
 
 // The instructions that may come after body[at], as indices into the body.
 std::vector<uint32_t> successors(const Kernel& kernel, uint32_t at);

@@ -84,6 +84,9 @@ LANES_INLINE void make(const CpAsync::Copy& c) {
       case 8:
         std::memcpy(c.to, c.from, 8);
         return;
+      case 12:
+        std::memcpy(c.to, c.from, 12);
+        return;
       default:
         std::memcpy(c.to, c.from, 16);
         return;
@@ -137,6 +140,7 @@ void make_all(const CpAsync::Batch& batch, std::byte* shared) {
 
 void make_all(const CpAsync::Batch& batch, std::byte* shared) {
   if (batch.each == 16) return make_all<16>(batch, shared);
+  if (batch.each == 12) return make_all<12>(batch, shared);
   if (batch.each == 8) return make_all<8>(batch, shared);
   make_all<4>(batch, shared);
 }
@@ -210,10 +214,10 @@ CpAsync& part_of(Exec& x) { return x.cta->part<CpAsync>(Cta::kCpAsync); }
 bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsync::Copy& c) {
   const auto to = static_cast<uint32_t>(plan.to.at(x, i));
   const uint64_t from = plan.from.at(x, i);
-  const uint32_t bytes = plan.bytes;
-  if (to % bytes != 0)
+  const uint32_t bytes = plan.bytes, aligned = plan.alignment();
+  if (to % aligned != 0)
     return refuse(x, in, exec::TrapKind::kMisaligned,
-                  "the shared address is not aligned to " + std::to_string(bytes) + " bytes", i,
+                  "the shared address is not aligned to " + std::to_string(aligned) + " bytes", i,
                   kSharedWindow | to, bytes);
   c.to = x.shared(in, i, to, bytes, true);
   if (!c.to) return false;
@@ -222,9 +226,10 @@ bool check(Exec& x, const Operands& in, const CopyPlan& plan, uint32_t i, CpAsyn
                   "src-size is " + std::to_string(c.from_bytes) + " and cp-size " + std::to_string(bytes), i);
   c.from = nullptr;
   if (c.from_bytes == 0) return true;
-  if (from % bytes != 0)
+  if (from % aligned != 0)
     return refuse(x, in, exec::TrapKind::kMisaligned,
-                  "the global address is not aligned to " + std::to_string(bytes) + " bytes", i, from, bytes);
+                  "the global address is not aligned to " + std::to_string(aligned) + " bytes", i, from,
+                  bytes);
   c.from = x.global(in, i, from, c.from_bytes, false);
   if (x.worker->checks) c.reading = x.worker->checks->reading();
   return c.from != nullptr;
@@ -236,7 +241,7 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
   Checks* checks = x.worker->checks;
   if (x.mask || plan.ignore != kNoRegister || x.worker->counting) return false;
   if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;
-  const uint32_t n = x.count, bytes = plan.bytes;
+  const uint32_t n = x.count, bytes = plan.bytes, aligned = plan.alignment();
   bool zeros = false;
   if (plan.from_bytes != kNoRegister) {
     const uint32_t* size = x.reg<uint32_t>(plan.from_bytes);
@@ -247,14 +252,14 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
   const uint32_t* to = x.reg<uint32_t>(plan.to.place);
   const uint32_t base = static_cast<uint32_t>(plan.to.offset) - x.cta->shared_base;
   if (uint64_t{plan.tables->highest(to, base, nullptr, n)} + bytes > x.cta->shared_bytes ||
-      plan.tables->any_bits(to, base, nullptr, n) % bytes != 0)
+      plan.tables->any_bits(to, base, nullptr, n) % aligned != 0)
     return false;
   const uint64_t* from = x.reg<uint64_t>(plan.from.place);
   const uint64_t offset = static_cast<uint64_t>(plan.from.offset);
   if (!zeros) {
     uint64_t low, high, bits;
     plan.tables->range(from, nullptr, n, &low, &high, &bits);
-    if (bits % bytes != 0 || offset % bytes != 0 || high - low > uint64_t{1} << 40 ||
+    if (bits % aligned != 0 || offset % aligned != 0 || high - low > uint64_t{1} << 40 ||
         !x.worker->memory.readable(low + offset, high - low + bytes))
       return false;
   }

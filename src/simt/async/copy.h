@@ -70,10 +70,11 @@ class CpAsync : public CopiedPart<CpAsync> {
 
 struct CopyPlan {
   AddressPlace to, from;
-  uint32_t bytes = 0;
+  uint32_t bytes = 0, aligned = 0;    // aligned: both places, to so many bytes; 0: to `bytes`
   uint32_t from_bytes = kNoRegister;  // a .u32; none: all of them
   uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
   const Tables* tables = &simd_tables(num::current_isa());
+  uint32_t alignment() const { return aligned ? aligned : bytes; }
 };
 void run_copy(Exec& x, const Operands& in, const CopyPlan& plan);
 void run_copy_commit(Exec& x, const Operands& in);

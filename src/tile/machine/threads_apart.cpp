@@ -21,9 +21,10 @@ namespace {
 
 // ---- instructions over an element a thread
 
+template <class T>
 void run_thread_id(Task& t, const Instr& in, const int64_t& first) {
-  auto* out = t.new_dense<int64_t>(in.result());
-  for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = first + i;
+  auto* out = t.new_dense<T>(in.result());
+  for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = static_cast<T>(first + i);
 }
 
 struct WarpNumbers {
@@ -65,6 +66,10 @@ void run_owned(Task& t, const Instr& in, const std::vector<int32_t>& owner) {
 
 using enum ir::Effect;
 
+bool is_thread_number(const ir::Op& op) {
+  return op.kind == ir::OpKind::kGpuThreadId || op.kind == ir::OpKind::kRocdlWorkitemIdX;
+}
+
 class Apart {
  public:
   explicit Apart(Lowering& l) : l_(l) {}
@@ -84,11 +89,12 @@ class Apart {
   int64_t threads_of(const ir::Op& op) const { return warps_around(l_.code(), op) * l_.code().warp_size; }
 
   void visit(const ir::Op& op, bool inside) {
-    const bool is_source = op.kind == ir::OpKind::kGpuThreadId ||
-                           (op.kind == ir::OpKind::kWarpId && warps_around(l_.code(), op) != 1);
+    const bool is_source =
+        is_thread_number(op) || (op.kind == ir::OpKind::kWarpId && warps_around(l_.code(), op) != 1);
     const bool from_threads = differs(op);
     if (is_source || (from_threads && is_of_each_thread(op))) return lower_apart(op);
     if (op.kind == ir::OpKind::kIf && from_threads) return visit_branch(op);
+    if (from_threads && op.effects().any(kHint)) return;  // amdg.cond_barrier
     if (op.kind == ir::OpKind::kStore && (from_threads || inside)) return visit_store(op, inside);
     if (from_threads)
       return l_.fail(op, std::string(op.name) +
@@ -220,7 +226,7 @@ class Apart {
 bool has_threads(const ir::Region& region) {
   for (const ir::Block* block = region.first; block; block = block->next)
     for (const ir::Op* op = block->first; op; op = op->next) {
-      if (op->kind == ir::OpKind::kGpuThreadId || op->kind == ir::OpKind::kWarpId) return true;
+      if (is_thread_number(*op) || op->kind == ir::OpKind::kWarpId) return true;
       for (const ir::Region* inner : op->regions)
         if (has_threads(*inner)) return true;
     }
@@ -237,12 +243,24 @@ void find_threads_apart(Lowering& lowering, const ir::Region& region) {
   apart->self = nullptr;
 }
 
-void lower_thread_id(Lowering& l, const ir::Op& op) {
+namespace {
+
+template <class T>
+void lower_number(Lowering& l, const ir::Op& op) {
   if (l.lanes() == 0)
     return l.fail(op, "the numbers of threads in a function that is called are not supported");
-  if (op.int_attr("dimension", 0) != 0) return void(l.emit(run_zero, op));  // blocks of threads are rows
-  l.emit<run_thread_id>(op, l.make<int64_t>(first_warp(l.code(), op) * l.code().warp_size));
+  l.emit<run_thread_id<T>>(op, l.make<int64_t>(first_warp(l.code(), op) * l.code().warp_size));
 }
+
+}  // namespace
+
+void lower_thread_id(Lowering& l, const ir::Op& op) {
+  if (l.lanes() != 0 && op.int_attr("dimension", 0) != 0)
+    return void(l.emit(run_zero, op));  // blocks of threads are rows
+  lower_number<int64_t>(l, op);
+}
+
+void lower_workitem_id(Lowering& l, const ir::Op& op) { lower_number<int32_t>(l, op); }
 
 // The number within the partition.
 void lower_warp_id(Lowering& l, const ir::Op& op) {

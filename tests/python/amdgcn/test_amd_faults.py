@@ -7,6 +7,7 @@ import kernels_for_amdgcn as k
 import pytest
 import torch
 import triton_runner
+from amd.waits import is_idle
 from triton.backends.amd.compiler import HIPBackend
 from triton_runner import KernelTrap
 
@@ -153,13 +154,52 @@ def test_swapped_operands_are_seen_in_what_is_left():
             triton_runner.jit(k.add.fn), [x, y, out, 300], {"B": 512}, grid=(1,),
             levels=("ttgir", "amdgcn"), sources={"amdgcn": swapped},
         )  # fmt: skip
-    assert report.outputs
+    first = inspect.getsourcelines(k.add.fn)[1]
+    body = inspect.getsource(k.add.fn).splitlines()
+    store = first + next(i for i, line in enumerate(body) if "tl.store" in line)
+    assert [(one["name"], one["line"]) for one in report.outputs] == [("out", store)]
+    assert f":{store} writes to it" in str(report)
 
 
-def _run_text(text: str, metadata, args: list, check: str, target: str) -> KernelTrap | None:
+_LOAD, _READ = "\tglobal_load_dword v1, v[2:3], off", "\tv_add_u32_e32 v4, 1, v1"
+_WAIT, _END = "\ts_waitcnt vmcnt(0)", "\ts_endpgm"
+
+
+@pytest.mark.parametrize(
+    "lines, at, idle",
+    [
+        ([_LOAD, _WAIT, _READ, _END], 1, False),
+        ([_LOAD, _WAIT, _END], 1, True),
+        ([_LOAD, _WAIT, "\ts_nop 0", _WAIT, _READ, _END], 1, True),
+        ([_LOAD, _WAIT, "\ts_nop 0", "\ts_waitcnt vmcnt(1)", _READ, _END], 1, False),
+        ([_LOAD, _WAIT, "\ts_waitcnt lgkmcnt(0)", _READ, _END], 1, False),
+        ([_LOAD, _WAIT, "\ts_cbranch_scc0 .LBB0_1", _WAIT, ".LBB0_1:", _READ, _END], 1, False),
+        ([".LBB0_1:", _WAIT, _READ, _LOAD, "\ts_cbranch_scc0 .LBB0_1", _END], 1, False),
+        (["\tds_write_b32 v1, v2", "\ts_waitcnt lgkmcnt(0)", "\ts_barrier", _END], 1, False),
+        (["\tds_write_b32 v1, v2", "\ts_waitcnt lgkmcnt(0)", _END], 1, True),
+        (["\tbuffer_load_dword v1, s[0:3], 0 offen lds", _WAIT, "\ts_barrier", _END], 1, False),
+        (["\tbuffer_load_dword v1, s[0:3], 0 offen lds", _WAIT, _READ, _END], 1, True),
+        (["\tv_mov_b32_e32 v1, 0", _WAIT, _READ, _END], 1, True),
+    ],
+)
+def test_the_rule_by_which_nothing_depends_on_a_wait(lines, at, idle):
+    assert is_idle("\n".join(lines), at, 9) == idle
+
+
+def test_the_rule_knows_the_counters_of_rdna():
+    load, read = "\tglobal_load_b32 v1, v2, s[0:1]", "\tv_add_nc_u32_e32 v4, 1, v1"
+    for generation, wait, idle in (
+        (12, "\ts_wait_loadcnt 0x0", False), (12, "\ts_wait_loadcnt_dscnt 0x0", False),
+        (12, "\ts_wait_dscnt 0x0", True), (12, "\ts_wait_alu depctr_sa_sdst(0)", False),
+        (11, "\ts_waitcnt vmcnt(0)", False), (11, "\ts_waitcnt_vscnt null, 0x0", True),
+    ):  # fmt: skip
+        assert is_idle("\n".join([load, wait, read, _END]), 1, generation) == idle
+
+
+def _run_text(text: str, metadata, args, check: str, target: str, grid=(2,)) -> KernelTrap | None:
     with triton_runner.using(device="cpu", check=check, target=target):
         try:
-            triton_runner.load(text, metadata, "cpu")[(2,)](*args)
+            triton_runner.load(text, metadata, "cpu")[grid](*args)
         except KernelTrap as trap:
             return trap
     return None
@@ -192,6 +232,41 @@ def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, 
     first = inspect.getsourcelines(kernel.fn)[1]
     load = first + next(i for i, line in enumerate(body) if "tl.load" in line)
     assert report.missing["line"] == load and report.missing["text"] in str(report), report
+
+
+def test_a_wait_for_loads_to_lds_that_is_dropped_is_reported(monkeypatch):
+    """They are no loads to registers: the barrier behind the wait is what other wavefronts rely on."""
+    made, texts, dropped = HIPBackend.make_amdgcn, [], []
+
+    def faulty(*args, **kwargs):
+        texts.append(made(*args, **kwargs).split("\n"))
+        return "\n".join(_without(texts[-1], *dropped) if dropped else texts[-1])
+
+    monkeypatch.setattr(HIPBackend, "make_amdgcn", staticmethod(faulty))
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    kernel, _, constants, grid, args = _matmul()
+
+    def run(check, **settings):
+        args[2].zero_()
+        with triton_runner.using(device="cpu", level="amdgcn", target="hip:gfx950", check=check, **settings):
+            try:
+                triton_runner.jit(kernel.fn)[grid](*args, **constants)
+            except KernelTrap as trap:
+                return trap
+        return None
+
+    want = args[0].float() @ args[1].float()
+    assert run("race,uninit") is None and torch.allclose(args[2], want, atol=1e-2)
+    lines = texts[-1]
+    assert [line for line in lines if line.split(";")[0].rstrip().endswith(" lds")]
+    waits = [i for i in _at(lines, "s_waitcnt vmcnt") if lines[i + 1].strip() == "s_barrier"]
+    assert waits
+    for i in waits:
+        dropped[:] = [i]
+        trap = run("race,uninit")
+        assert trap is not None and lines[_named(trap)].strip().startswith("ds_read") and trap.line
+        assert run("") is None and not torch.allclose(args[2], want, atol=1e-2)
+        assert run("", timing="eager") is None and torch.allclose(args[2], want, atol=1e-2)
 
 
 def test_a_wait_for_the_alu_that_is_dropped_is_reported():

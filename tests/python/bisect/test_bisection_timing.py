@@ -9,7 +9,8 @@ import pytest
 triton = pytest.importorskip("triton")
 from bisecting import INSTALLED, OTHERS, TWICE, judge  # noqa: E402
 from triton_runner import ir  # noqa: E402
-from triton_runner.verbs.bisect import order, runs, splice, stores  # noqa: E402
+from triton_runner._code import stores  # noqa: E402
+from triton_runner.verbs.bisect import order, runs, splice  # noqa: E402
 from triton_runner.verbs.bisect.trial import Kernel, Ran, Trial  # noqa: E402
 
 # A loop that is pipelined by two buffers; after the pipeliner both are one, so that the next copy overwrites

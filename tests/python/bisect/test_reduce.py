@@ -145,6 +145,25 @@ def test_a_program_is_asked_of_kernels_only(tmp_path):
         triton_runner.reduce(f"{path}:nothing", "false")
 
 
+def test_what_keeps_the_whole_file_from_running_is_said(tmp_path):
+    """A module that launches where it is imported, and an instruction that the engine does not know."""
+    path = tmp_path / "kernel.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x):\n"
+        "    tl.store(x, 1)\n\n\nassert False, 'it is wrong'\n"
+    )
+    where = {"grid": (1,), "args": [numpy.zeros(4, numpy.int32)]}
+    with pytest.raises(DiagnosticError, match="is not there") as raised:
+        triton_runner.reduce(f"{path}:kernel", "trap:race", signature="*i32:16", **where)
+    assert any("does not compile" in note and "it is wrong" in note for note in raised.value.notes)
+    assert any("__main__" in note for note in raised.value.notes)
+    path = tmp_path / "kernel.ttgir"
+    path.write_text("module { tt.func public @kernel(%x: !tt.ptr<i32>) { tt.bogus  tt.return } }")
+    with pytest.raises(DiagnosticError, match="is not there") as raised:
+        triton_runner.reduce(str(path), "trap", metadata='{"num_warps": 4}', **where)
+    assert any("cannot be run" in note and "tt.bogus" in note for note in raised.value.notes)
+
+
 def test_a_resource(tmp_path):
     @triton.jit
     def big(x, out, B: tl.constexpr):

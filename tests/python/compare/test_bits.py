@@ -107,6 +107,31 @@ def test_the_program_goes_on_as_if_nobody_had_looked(tmp_path):
     assert status == 1 and "went on" in text and "2 classes of equal bits among 4 configurations" in text
 
 
+SOFTMAX = """
+@triton.jit
+def softmax(x, out, n, B: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, B)
+    value = tl.load(x + row * n + at, mask=at < n, other=-float("inf"))
+    value = tl.exp(value - tl.max(value, 0))
+    tl.store(out + row * n + at, value / tl.sum(value, 0), mask=at < n)
+
+torch.manual_seed(0)
+x, out = torch.randn(4, 200, device=DEVICE), torch.zeros(4, 200, device=DEVICE)
+softmax[(4,)](x, out, 200, B=256)
+"""
+
+
+def test_where_targets_of_amd_part(tmp_path):
+    """The store goes through a buffer, and values of the TTGIR are found in AMDGCN."""
+    program = tmp_path / "program.py"
+    program.write_text(HEAD + SOFTMAX)
+    (launch,) = as_json("--targets", "hip:gfx942,hip:gfx1100", program)["launches"]
+    assert [row["bits"] for row in launch["rows"]] == ["A", "B"]
+    first = launch["partings"][0]["origins"][0]
+    line = next(i for i, text in enumerate(lines_of(program), 1) if "tl.sum" in text)
+    assert (first["cause"], first["line"], first["op"]) == ("order of a reduction", line, "tt.reduce")
+
+
 def test_a_static_class_has_one_number_and_one_class(tmp_path):
     words = (f"{EXAMPLE}:norm", *KERNEL, "-c", "BLOCK=512", "--grid", "6")
     (launch,) = as_json("--configs", "num_warps=2;num_stages=1,3", "--fusion", *words)["launches"]

@@ -17,7 +17,9 @@ import numpy
 from triton_runner._artifact.relaunch import Outcome, Relaunch
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import MLIR, ON_CPU, is_above
+from triton_runner._code import stores
 from triton_runner._code.flow import Flow
+from triton_runner._core import ir
 from triton_runner._kernel.dumps.dumping import LEVELS as DUMPED
 from triton_runner._kernel.dumps.dumping import dumping
 from triton_runner._kernel.dumps.records import Dump, Values
@@ -223,7 +225,8 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         compared[f"{a.name} and {b.name}"] = count
         differences += pair_differences
         missing += pair_missing
-    outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, tolerance)]
+    text = next((run.text for run in runs if run.text), "")
+    outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, text, tolerance)]
     unobserved = []
     for run in runs:
         # Recording can hide a fault, because it materialises values and prevents fusion; a user's launch may
@@ -231,7 +234,7 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         plain = _Run(f"{run.name}, not recorded", run.device, run.level, run.launch, settings)
         plain.launched()
         unobserved += _stopped_otherwise(run, plain)
-        unobserved += _outputs(run, plain, tolerance, " from the recorded run", exact=False)
+        unobserved += _outputs(run, plain, text, tolerance, " from the recorded run", exact=False)
     return Lockstep(runs, differences, outputs, unobserved, missing, compared, notes)
 
 
@@ -298,21 +301,34 @@ def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
     return run
 
 
-def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | None = None) -> list[dict]:
-    """The arguments that differ after two runs: name, run, number of elements, largest difference. exact:
-    both runs add in the same order."""
+def _outputs(
+    want: _Run, got: _Run, text: str, tolerance, than: str = "", exact: bool | None = None
+) -> list[dict]:
+    """The arguments that differ after two runs: name, run, number of elements, largest difference, and the
+    first op of `text`, TTIR or TTGIR, that writes to it. exact: both runs add in the same order."""
     exact = _exact(want, got) if exact is None else exact
     pairs = []
     for name, array, other in want.differing(got):
         differs = difference(array, other, _allowed(kind_of(array.dtype), tolerance, exact))
         if differs:
-            text = f"{differs}{than}, by at most {differs.max_error:.6g}"
-            pairs.append(_output(got, name, text, differs.elements, differs.max_error))
+            told = f"{differs}{than}, by at most {differs.max_error:.6g}"
+            op = _store_to(name, text)
+            pairs.append(_output(got, name, told, differs.elements, differs.max_error, op))
     return pairs
 
 
-def _output(run: _Run, name: str, text: str, elements: int = 0, max_error: float = 0.0) -> dict:
-    return {"name": name, "run": run.name, "elements": elements, "max_error": max_error, "text": text}
+def _store_to(name: str, text: str) -> ir.Op | None:
+    return stores.store_to(ir.parse(text), name) if text else None
+
+
+def _output(
+    run: _Run, name: str, text: str, elements: int = 0, max_error: float = 0.0, op: ir.Op | None = None
+) -> dict:
+    output = {"name": name, "run": run.name, "elements": elements, "max_error": max_error, "text": text}
+    if op is not None and op.location.file:
+        output |= {"file": op.location.file, "line": op.location.line, "op": op.name}
+        output["text"] += f"; {op.name} at {op.location.file}:{op.location.line} writes to it"
+    return output
 
 
 def _stopped_otherwise(run: _Run, plain: _Run) -> list[dict]:

@@ -10,7 +10,8 @@ import dataclasses
 
 from triton_runner import ir
 from triton_runner._base.errors import DiagnosticError
-from triton_runner.verbs.bisect import classes, stores
+from triton_runner._code import stores
+from triton_runner.verbs.bisect import classes
 from triton_runner.verbs.bisect.results import Evidence
 from triton_runner.verbs.bisect.runs import Release
 from triton_runner.verbs.bisect.trial import Kernel
@@ -24,7 +25,7 @@ def evidence(search, printed: list[str]) -> Evidence:
     plain = Evidence(search.program.name, said=printed)
     wrong = search.at(search.wrong_at)
     if wrong.place:
-        return stores.of_trap(search.program, wrong.place, printed)
+        return Evidence.of_trap(search.program.name, wrong.place, printed)
     pair = None if search.program.is_measured else _pair(search)
     first = pair and _first_difference(search, plain, *pair)
     return first or plain

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner.verbs.bisect import classes, stores
+from triton_runner._code import stores
+from triton_runner.verbs.bisect import classes
 from triton_runner.verbs.bisect.evidence import parsed
 from triton_runner.verbs.bisect.results import Evidence
 from triton_runner.verbs.bisect.runs import Release
@@ -76,7 +77,7 @@ def look(release: Release, **more) -> Orders:
     for level, plan, condition in runs:
         trial = release.at(level, plan, variables=condition, **more)
         if trial.trap == "data race":
-            orders.verdict, orders.evidence = "undefined", [stores.of_trap(program, trial.place)]
+            orders.verdict, orders.evidence = "undefined", [Evidence.of_trap(program.name, trial.place)]
             orders.notes.append(f"a race at {level} with Triton {release.version}: {trial.why}")
             return orders
     levels = [level for level in program.levels if level != "source"]

@@ -95,6 +95,12 @@ class Evidence:
     launches: int | None = None
     than: str | None = None
 
+    @classmethod
+    def of_trap(cls, program: str, place, printed: list[str] | None = None) -> Evidence:
+        """The place where the engine, or a check of it, stopped a program; place: of a trial."""
+        known = {name: at for name, at in vars(place).items() if at is not None}
+        return cls(**{"file": program, "said": printed or [], **known})
+
     def at(self, op) -> Evidence:
         """The same evidence, at the location of an op."""
         file, line = op.location.file or self.file, op.location.line or None

@@ -17,7 +17,7 @@ from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.paths import check_program
 from triton_runner._memory.arguments import packed
 from triton_runner._pipeline import versions
-from triton_runner.verbs.bisect import evidence, failed, kernel, order, stores
+from triton_runner.verbs.bisect import evidence, failed, kernel, order
 from triton_runner.verbs.bisect.fault import Search, of_assembler
 from triton_runner.verbs.bisect.results import CompilerFault, Evidence, Found, Releases, Unjudged
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
@@ -283,4 +283,4 @@ def _undefined(search: Search) -> list[Evidence]:
     search.notes += filter(None, [race, promise])
     if broken:  # else it is the compiler's: the kernel itself orders it
         search.verdict = "undefined"
-    return [stores.of_trap(release.program, place) for place in (place, broken) if place]
+    return [Evidence.of_trap(release.program.name, place) for place in (place, broken) if place]

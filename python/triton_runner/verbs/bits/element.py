@@ -70,7 +70,7 @@ class Element:
 
 def _recorded(launch: Relaunch, level: str, names: list, programs, settings: dict):
     session = dumping(launch.name, *names, every_iteration=True, programs=list(programs) or None)
-    ttgir = launch.texts["ttgir"] if level == "ptx" else ""
+    ttgir = launch.texts["ttgir"] if level in ("ptx", "amdgcn") else ""
     session.adapt(level=level, lenient=True, ttgir=ttgir)
     with session:
         launch.run(level, record=session.record, **settings)

@@ -1,5 +1,6 @@
 """Finds which store of a launch writes an element: through pointers, whose addresses the tile engine records,
-or a box of a tensor descriptor that the launch was given, whose place it records."""
+AMD's buffers, of which it records base and offsets, or a box of a tensor descriptor that the launch was
+given, whose place it records."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ BOXES = (
     "ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce",
 )  # fmt: skip
 
+BUFFERS = ("amdg.buffer_store", "amdg.buffer_atomic_rmw")
+
 
 @dataclasses.dataclass(frozen=True)
 class Write:
@@ -28,13 +31,15 @@ class Write:
     @property
     def adds(self) -> bool:
         """Returns whether it combines with what memory holds, so that the order of several matters."""
-        return self.op.name.startswith("tt.atomic") or self.op.name.endswith("reduce")
+        return self.op.does("atomics") or self.op.name.endswith("reduce")
 
     @property
     def value(self):
         """The value that is stored."""
         if self.op.name in BOXES:
             return _put_into(self.op.group("src")[0])
+        if self.op.name in BUFFERS:
+            return self.op.group("value")[0]
         return self.op.operands[2 if self.op.name == "tt.atomic_cas" else 1]
 
 
@@ -54,19 +59,26 @@ class Stores:
         self._launch, self._names = launch, names
         ops = list(module.walk())
         self._pointers = [op for op in ops if op.name in accesses.WRITES]
+        self._buffers = [op for op in ops if op.name in BUFFERS]
         self._boxes = [op for op in ops if op.name in BOXES]
 
     def recorded(self) -> list[str]:
         """The values that say where they store."""
         values = [value for op in self._pointers for value in (op.operands[0], *accesses.mask_of(op))]
+        values += [value for op in self._buffers for value in (*_buffer(op), *accesses.mask_of(op))]
         values += [value for op in self._boxes for value in _corner(op)]
         return list(dict.fromkeys(self._names[value] for value in values if value in self._names))
 
     def writes(self, dump, argument: str, element: tuple) -> list[Write]:
         """Returns the writes to an element of an argument, in the order in which they were done."""
         found = []
+        address = self._address(argument, element)
         for op in self._pointers:
-            found += self._through_pointers(op, dump, self._address(argument, element))
+            pointers = self._values(dump, op.operands[0])
+            if pointers is not None:
+                found += self._at(op, dump, pointers, pointers.to_numpy() == address)
+        for op in self._buffers:
+            found += self._in_buffer(op, dump, address, self._launch.arguments.views[argument].type.itemsize)
         for op in self._boxes:
             found += self._in_box(op, dump, argument, element)
         found.sort(key=lambda pair: pair[0])
@@ -80,19 +92,24 @@ class Stores:
     def _values(self, dump, value):
         return accesses.values_of(dump, self._names, value)
 
-    def _through_pointers(self, op, dump, address: int) -> list:
-        """(order, Write) of each time that a store writes an address."""
-        pointers = self._values(dump, op.operands[0])
-        if pointers is None:
+    def _in_buffer(self, op, dump, address: int, itemsize: int) -> list:
+        """(order, Write) of each time that a store to a buffer writes an address."""
+        bases, offsets = (self._values(dump, value) for value in _buffer(op))
+        if bases is None or offsets is None:
             return []
-        there = pointers.to_numpy() == address
+        rows = accesses.rows_of(bases)
+        of = [accesses.at_execution(bases, rows, *one) for one in accesses.executions(offsets)]
+        left = [numpy.nan if base is None else (address - int(base)) / itemsize for base in of]
+        wanted = numpy.array(left).reshape(-1, *[1] * (offsets.to_numpy().ndim - 1))
+        return self._at(op, dump, offsets, offsets.to_numpy() == wanted)
+
+    def _at(self, op, dump, places, there) -> list:
+        """The same where `there` says which of a store's places are the address, but for its mask."""
         for mask in accesses.mask_of(op):
             masks = self._values(dump, mask)
-            there = (
-                accesses.within_mask(there, pointers, masks) if masks is not None and len(masks) else there
-            )
+            there = accesses.within_mask(there, places, masks) if masks is not None and len(masks) else there
         rows = numpy.argwhere(there).tolist()
-        return [_written(op, pointers, row, tuple(part)) for row, *part in rows]
+        return [_written(op, places, row, tuple(part)) for row, *part in rows]
 
     def _in_box(self, op, dump, argument: str, element: tuple) -> list:
         """The same of a store to a box of a descriptor."""
@@ -131,6 +148,11 @@ class Stores:
 
 def _offset(view, element: tuple) -> int:
     return sum(int(i) * step for i, step in zip(element, view.strides, strict=True))
+
+
+def _buffer(op) -> list:
+    """Returns a buffer's base and the offsets in it."""
+    return [op.group("ptr")[0], op.group("offsets")[0]]
 
 
 def _corner(op) -> list:

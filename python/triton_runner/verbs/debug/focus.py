@@ -13,8 +13,9 @@ _MOST, _BLOCKS = 64, 16  # warps of a block, or partitions of a program; blocks 
 class Focus:
     """A part of Session."""
 
-    wave = 32  # threads of a warp, or of one of AMD's wavefronts
+    wave = 32  # threads of a warp, or of one of AMD's wavefronts; 64 at most
     threads: range | None = None  # of a block: those that are shown, and that stop
+    _asked: tuple  # the arguments of focus_on()
     _task = -1  # the partition, or the first of those threads
     _alone: list[tuple]  # (first moment, last moment, frozen meanwhile) of the commands of threads alone
     _thaws: list[int]  # moments at which all was thawed, as nothing else could go on
@@ -25,8 +26,10 @@ class Focus:
         self.focus = [-1, -1, -1] if program is None else [*program_of(program)]
         if lane is not None and warp is None:
             warp = 0 if self.threads is None else self.threads.start // self.wave
-        if lane is not None and not 0 <= lane < self.wave:
-            raise fail(f"lane {lane}: a warp has lanes 0 to {self.wave - 1}")
+        lanes = self.wave if self.grids else 64
+        if lane is not None and not 0 <= lane < lanes:
+            raise fail(f"lane {lane}: a warp has lanes 0 to {lanes - 1}")
+        self._asked = program, warp, lane, partition
         self.threads, self._task = None, -1 if partition is None else partition
         if warp is not None:
             first = warp * self.wave + (lane or 0)
@@ -38,8 +41,8 @@ class Focus:
         """The keywords that focus_on() was given."""
         out: dict = {"program": ",".join(map(str, self.focus))} if self.focus != [-1, -1, -1] else {}
         if self.threads is not None:
-            out["warp"] = self.threads.start // self.wave
-            out |= {"lane": self.threads.start % self.wave} if len(self.threads) == 1 else {}
+            _, out["warp"], lane, _ = self._asked
+            out |= {} if lane is None else {"lane": lane}
         elif self._task >= 0:
             out["partition"] = self._task
         return out

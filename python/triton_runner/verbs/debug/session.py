@@ -394,6 +394,8 @@ class Session(Back, Focus):
             self._variables = Variables(call.kernel, self.level, again, self._debugger.original)
         self.wave = 64 if again.target.startswith("hip:gfx9") else 32
         self.grids.append(again.grid)
+        if self.threads is not None:
+            self.focus_on(*self._asked)  # which may have been asked before anything said how wide a warp is
         self._texts.append(again.texts)
         self._thaws, self._alone = [], []
         self._replays.run(go, self._driver)

@@ -25,4 +25,4 @@ def lockstep_command(levels, as_json, file):
 
     report = open_case(file).lockstep(tuple(levels.split(",")))
     click.echo(report.to_json() if as_json else str(report))
-    return report.diverged is not None or bool(report.outputs)
+    return report.diverged is not None or bool(report.outputs or report.unobserved)

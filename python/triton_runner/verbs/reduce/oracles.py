@@ -77,14 +77,25 @@ class Candidates:
                 "this oracle runs the kernel, and its arguments are not known",
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
-        about = self.metadata
-        launch = Relaunch(
-            self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
-        )
         try:
-            return launch.run(level, checks=checks, timeout=self.timeout)
+            return self._launch(text, level).run(level, checks=checks, timeout=self.timeout)
         except DiagnosticError:
             return None
+
+    def _launch(self, text: str, level: str) -> Relaunch:
+        about = self.metadata
+        return Relaunch(
+            self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
+        )
+
+    def refusal(self, text: str) -> list[str]:
+        """Says why a text cannot be run; empty where it can, or where no arguments are given."""
+        try:
+            if self.arguments is not None:
+                self._launch(text, self.level).run(self.level, timeout=self.timeout)
+        except DiagnosticError as error:
+            return [f"it cannot be run: {error.message}", *error.notes]
+        return []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +130,10 @@ class PythonCandidates(Candidates):
 
         return asked
 
+    def refusal(self, text: str) -> list[str]:
+        error = self.compile(text, "ttir").get("error") or {}
+        return [f"it does not compile: {error['message']}", *error.get("notes", [])] if error else []
+
     def run(self, text: str, checks: str | None = None) -> Outcome | None:
         answer = self.compile(text, "ttir")
         return self.engine(answer["result"]["asm"]["ttir"], "ttir", checks) if "result" in answer else None
@@ -144,7 +159,10 @@ def of(spec, candidates: Candidates, suffix: str, text: str):
     if isinstance(candidates, PythonCandidates) and (callable(spec) or is_program):
         holds = candidates.only_valid(holds, text)
     if not holds(text):
-        raise fail(f"the fault that --oracle {spec!r} describes is not there in the whole file")
+        raise fail(
+            f"the fault that --oracle {spec!r} describes is not there in the whole file",
+            *candidates.refusal(text),
+        )
     return holds
 
 

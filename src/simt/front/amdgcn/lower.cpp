@@ -6,6 +6,7 @@
 
 #include <triton_runner/amdgcn/facts.h>
 
+#include "async/copy.h"
 #include "check/host.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/listing.h"
@@ -144,13 +145,6 @@ bool may_overflow(amdgcn::Opcode opcode, bool* is_known) {
   }
 }
 
-uint32_t generation_of(std::string_view target) {
-  return target.starts_with("gfx12")   ? 12
-         : target.starts_with("gfx11") ? 11
-         : target.starts_with("gfx10") ? 10
-                                       : 9;
-}
-
 void fill_block(Exec& x, const Operands& in) {  // d: the number of the block along axis `small`
   std::fill_n(x.reg<uint32_t>(in.d), x.count, x.cta->id[in.small]);
 }
@@ -174,7 +168,7 @@ AmdLowering::AmdLowering(Code& to, std::shared_ptr<const amdgcn::Module> module,
     : Emitter(to),
       kernel(from),
       is_rdna(!module->target().starts_with("gfx9")),
-      generation(generation_of(module->target())),
+      generation(amdgcn::generation_of(module->target())),
       module_(std::move(module)),
       sink_(sink),
       probes_(probes),
@@ -405,6 +399,9 @@ bool AmdLowering::lower_kernel() {
   code.local_bytes = (static_cast<uint32_t>(kernel.directive("private_segment_fixed_size")) + 15) / 16 * 16;
   saturates = kernel.directive("fp16_overflow") != 0;
   is_ieee_off_ = kernel.directive("ieee_mode", 1) == 0;
+  copies_to_lds = generation == 9 && std::ranges::any_of(kernel.body, [](const amdgcn::Instruction& in) {
+                    return in.row && amdgcn::loads_to_lds(in);
+                  });
   find_stretches();
   is_exec_full_ =
       !stopper_ && code.real_threads % code.width == 0 &&
@@ -431,6 +428,11 @@ bool AmdLowering::lower_kernel() {
     }
     if (begins_[number_]) known_masks_.clear();
     lower(in);
+    if (copies_to_lds && in.row && amdgcn::is_memory(in) &&
+        amdgcn::counter_of(in, generation) == amdgcn::kLoads) {
+      unguarded();  // vmcnt counts for the wavefront
+      emit<run_copy_commit>({});
+    }
     forget_masks(in);
     emit_probes(number_, true);
     ++number_;

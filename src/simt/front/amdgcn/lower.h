@@ -82,7 +82,8 @@ class AmdLowering final : public Emitter {
   uint32_t instruction() const { return number_; }
   // FP16_OVFL: d, halves, is finite where a, b and c are: the largest instead of an infinity. bytes: of an operand.
   void keep_finite(uint32_t d, uint32_t a, uint32_t b, uint32_t c, uint32_t bytes);
-  bool saturates = false;  // FP16_OVFL is set
+  bool saturates = false;      // FP16_OVFL is set
+  bool copies_to_lds = false;  // some instruction loads past the registers; of gfx9, which alone has such
   void jump_anywhere(uint32_t at) { anywhere_.push_back(at); }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "async/copy.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/lower.h"
 #include "ops/atomic.h"
@@ -199,16 +200,39 @@ bool buffer_at(AmdLowering& l, size_t at, uint32_t bytes, Buffer* out) {
   return true;
 }
 
-// LDS words that a load brings there: M0 is their base, a thread has its place by its lane.
-bool store_to_lds(AmdLowering& l, const Form& f, const Access& loaded) {
+// Words that come to LDS when they are waited for: M0 is their base there, a thread has its place by its lane. in_range: else zeros.
+bool load_to_lds(AmdLowering& l, const Form& f, Access from, uint32_t place,
+                 uint32_t in_range = kNoRegister) {
   const uint32_t width = l.code.width, each = std::max(4u, f.words * f.word_bytes);
   const uint32_t lane =
       l.thread_constant(16 + each, 4, [=](uint32_t t) { return uint64_t{t % width * each}; });
   const uint32_t at = l.scratch(4);
   l.lanes(Op::kAdd, kU32, {.d = at, .a = lane, .b = l.scalar(amdgcn::kM0)});
-  Access a = access_of(Form{.words = f.words}, Space::kShared, l.in().number("offset"));
-  std::copy_n(loaded.regs, f.words, a.regs);
-  return access(l, a, at, true);
+  const int64_t offset = l.in().number("offset");
+  if (f.word_bytes == 4 && from.space == Space::kGlobal) {
+    CopyPlan plan{.to = {.place = at, .bytes = 4, .offset = offset},
+                  .from = {.place = place, .offset = from.offset},
+                  .bytes = each,
+                  .aligned = 4};
+    if (in_range != kNoRegister) {
+      plan.from_bytes = l.scratch(4);
+      l.emit(copy_register(4), {.d = plan.from_bytes, .a = l.constant(0, 4)});
+      l.guard_by(in_range);
+      l.emit(copy_register(4), {.d = plan.from_bytes, .a = l.constant(each, 4)});
+      l.guarded();
+    }
+    l.facts().access = Source::Access::kCopy;
+    return l.emit<run_copy>(plan);
+  }
+  // Bytes become words on their way, which is made at once.
+  for (uint32_t k = 0; k < f.words; ++k)
+    l.emit(copy_register(4), {.d = from.regs[k] = l.scratch(4), .a = l.constant(0, 4)});
+  if (in_range != kNoRegister) l.guard_by(in_range);
+  access(l, from, place, false);
+  l.guarded();
+  Access to = access_of(Form{.words = f.words}, Space::kShared, offset);
+  std::copy_n(from.regs, f.words, to.regs);
+  return access(l, to, at, true);
 }
 
 uint32_t offset_of_lds(AmdLowering& l, std::string_view which) {
@@ -266,10 +290,7 @@ bool lower_load_to_lds(AmdLowering& l) {
   const Form f = form_of(l.name());
   Where at;
   if (l.in().operands.empty() || !where(l, l.name(), 0, 1, &at)) return false;
-  Access a = access_of(f, at.space, l.in().number("offset"));
-  for (uint32_t k = 0; k < f.words; ++k) a.regs[k] = l.scratch(4);
-  access(l, a, at.place, false);
-  return store_to_lds(l, f, a);
+  return load_to_lds(l, f, access_of(f, at.space, l.in().number("offset")), at.place);
 }
 
 bool lower_buffer_load(AmdLowering& l) {
@@ -279,14 +300,14 @@ bool lower_buffer_load(AmdLowering& l) {
   if (!to_lds && (l.in().operands.empty() || !has_registers(l.operand(0), f.words))) return false;
   if (!buffer_at(l, to_lds ? 0 : 1, f.words * f.word_bytes, &at)) return false;
   Access a = access_of(f, Space::kGlobal, 0);
+  if (to_lds) return l.guarded(), load_to_lds(l, f, a, at.place, at.in_range);
   const uint32_t zero = l.constant(0, 4);
-  if (to_lds || f.half) {
+  if (f.half) {
     for (uint32_t k = 0; k < f.words; ++k)
       l.emit(copy_register(4), {.d = a.regs[k] = l.scratch(4), .a = zero});
     l.guard_by(at.in_range);
     access(l, a, at.place, false);
     l.guarded();
-    if (to_lds) return store_to_lds(l, f, a);
     const uint32_t half = l.scratch(2);
     l.emit(steps().take_half, {.d = half, .a = a.regs[0], .small = 0});
     return l.emit(steps().put_half, {.d = l.register_at(l.operand(0), 0), .a = half, .small = f.upper});

@@ -1,4 +1,5 @@
 // Lowers what wavefronts do once: scalar arithmetic with its condition code, EXEC, jumps, barriers.
+#include "async/copy.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/lower.h"
 #include "ops/barrier.h"
@@ -247,6 +248,11 @@ bool lower_jump(AmdLowering& l) {
 bool lower_end(AmdLowering& l) { return l.emit(end_thread, {}); }
 bool lower_trap(AmdLowering& l) { return l.emit<trap_here>(); }
 bool lower_nothing(AmdLowering&) { return true; }
+// Loads to registers are made at once, and waits.cpp looks at them; what goes to LDS past the registers gets there with the wait.
+bool lower_wait(AmdLowering& l) {
+  const auto left = amdgcn::left_by(l.in())[amdgcn::kLoads];
+  return !l.copies_to_lds || !left || l.emit<run_copy_wait>({.small = *left});
+}
 bool lower_fence(AmdLowering& l) {
   l.facts().fences_memory = true;
   return l.emit(nothing, {});

@@ -1,21 +1,12 @@
 """Finds which op of a kernel writes to an array, and which parameter a pointer comes from: by the effects of
-the op table, and of inline assembly by its text. evidence.py makes a line of Python of the op."""
+the op table, and of inline assembly by its text."""
 
 from __future__ import annotations
 
 from triton_runner._code.carried import carried_to
-from triton_runner.verbs.bisect.results import Evidence
-from triton_runner.verbs.bisect.runs import BisectedProgram
-from triton_runner.verbs.bisect.trial import Place
 
 POINTERS = ("ptr", "desc", "dst")  # the groups of operands that say where memory is written
 _WRITES = ("stores", "atomics")
-
-
-def of_trap(program: BisectedProgram, place: Place, printed: list[str] | None = None) -> Evidence:
-    """Returns the place where the engine, or a check of it, stopped."""
-    place_known = {name: at for name, at in vars(place).items() if at is not None}
-    return Evidence(**{"file": program.name, "said": printed or [], **place_known})
 
 
 def is_atomic(op) -> bool:
@@ -54,8 +45,18 @@ def store(module, position: int, arrays: int) -> tuple:
     if len(parameters_) != arrays:
         return None, None
     parameter = parameters_[position]
+    return name_of(parameter), _first_store(module, parameter)
+
+
+def store_to(module, name: str):
+    """Returns the first op that writes to the array of the parameter that Python calls so, or None."""
+    parameter = next((one for one in parameters(module)[0] if name_of(one) == name), None)
+    return None if parameter is None else _first_store(module, parameter)
+
+
+def _first_store(module, parameter):
     writers = (op for op in module.walk() if (at := pointer(op)) is not None and root(at) == parameter)
-    return name_of(parameter), next(writers, None)
+    return next(writers, None)
 
 
 def name_of(parameter) -> str:
