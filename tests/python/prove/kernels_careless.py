@@ -182,3 +182,124 @@ def old_mask(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
         i += BLOCK
         if not W:
             mask = i < n
+
+
+@triton.jit
+def either_mask(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (i < n) | (i == n - 1 + W)
+    tl.store(out + i, tl.load(x + i, mask), mask)
+
+
+@triton.jit
+def upside_down(x, out, M, N, BLOCK: tl.constexpr, W: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    end = x + (M - 1 + W) * N
+    tl.store(out + row * N + i, tl.load(end - row * N + i, i < N), i < N)
+
+
+@triton.jit
+def size_product(x, out, M, N, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    whole = M * N if W else M.to(tl.int64) * N
+    tl.store(out + i, tl.load(x + i, i < whole), i < whole)
+
+
+@triton.jit
+def without_the_first(x, out, n, k, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.uint32)
+    mask = i < n - k if W else i + k < n
+    tl.store(out + i, tl.load(x + i, mask), mask)
+
+
+@triton.jit
+def split_sum(x, out, M, N, BLOCK: tl.constexpr, W: tl.constexpr):
+    row, i = tl.program_id(0), tl.program_id(2) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.sum(tl.load(x + row * N + i, i < N, 0.0)) + tl.program_id(2)
+    if W:
+        tl.store(out + row, total)
+    else:
+        tl.atomic_add(out + row, total)
+
+
+@triton.jit
+def returns_early(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    if first >= n + W:
+        return
+    i = first + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i))
+
+
+@triton.jit
+def while_it_fits(x, out, n, W: tl.constexpr):
+    i, total = 0, 0.0
+    while i < n:
+        total += tl.load(x + i + W)
+        i += 3
+    tl.store(out, total)
+
+
+@triton.jit
+def steps_in_steps(x, out, M, N, W: tl.constexpr):
+    total = 0.0
+    for a in range(0, M, 2):
+        for b in range(a, N, 3):
+            total += tl.load(x + (a + W) * N + b)
+    tl.store(out, total)
+
+
+@triton.jit
+def largest_of_four(x, out, n, W: tl.constexpr):
+    i = tl.program_id(0)
+    tl.atomic_max(out + (i + 3 * W) // 4, tl.load(x + i))
+
+
+@triton.jit
+def atomic_and_plain(x, out, n, W: tl.constexpr):
+    i = tl.program_id(0)
+    value = tl.load(x + i) + i
+    tl.atomic_add(out, value)
+    tl.store(out + i + 1 - W, value)
+
+
+@triton.jit
+def taller_box(x, out, M, N, BLOCK: tl.constexpr, W: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [M + W, N], [N, 1], [BLOCK, BLOCK])
+    target = tl.make_tensor_descriptor(out, [M, N], [N, 1], [BLOCK, BLOCK])
+    m, n = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    target.store([m, n], source.load([m, n]))
+
+
+@triton.jit
+def one_to_the_left(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK - 1 + tl.arange(0, BLOCK)
+    mask = i < n if W else (i >= 0) & (i < n)
+    tl.store(out + i, tl.load(x + i, mask), mask)
+
+
+@triton.jit
+def constant_turns(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    for block in range(tl.program_id(0), tl.cdiv(n, BLOCK), 8 - W):
+        i = block * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, i < n) + tl.program_id(0), i < n)
+
+
+@triton.jit
+def short_places(x, out, W: tl.constexpr):
+    i = tl.arange(0, 64)
+    tl.store(out + i, tl.load(x + i.to(tl.int16) * (500 + 100 * W)))
+
+
+@triton.jit
+def compared_without_sign(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) - 5
+    mask = i < n if W else i.to(tl.uint32) < n.to(tl.uint32)
+    tl.store(out + i, tl.load(x + i, mask), mask)
+
+
+@triton.jit
+def other_lane(x, out, n, BLOCK: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n if W else i < n // 2 * 2
+    tl.store(out + i, tl.load(x + (i ^ 1), mask), mask)

@@ -278,3 +278,70 @@ repeated[(8,)](short, out, n, other.stride(0), short.numel(), BLOCK=128)
     answer = next(one for one in found.answers if one.property == "bounds")
     assert answer.verdict == "unknown", answer
     assert "step, the stride of a tensor that is not an argument" in answer.reasons[0].text
+
+
+# Strides that the program compares by way of a tensor that is no argument.
+COMPARED = """
+@triton.jit
+def added(x, y, out, N, stride, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    both = tl.load(x + row * stride + i, i < N) + tl.load(y + row * stride + i, i < N)
+    tl.store(out + row * N + i, both, i < N)
+
+x, y, other = (torch.zeros(30, 20) for _ in range(3))
+M, N = x.shape
+assert x.shape == y.shape and {check}
+out = torch.empty(M, N)
+added[(M,)](x, y, out, N, x.stride(0), BLOCK=triton.next_power_of_2(N))
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict"),
+    [
+        ("x.stride() == other.stride() == y.stride()", "proved"),
+        ("other.stride() == y.stride() and x.stride() == other.stride()", "proved"),
+        ("x.stride() == other.stride()", "refuted"),
+        ("other.is_contiguous() and y.stride() == other.stride() and N == other.shape[1]", "refuted"),
+    ],
+)
+def test_equal_by_way_of_another_tensor(tmp_path, check, verdict):
+    (found,) = of_program(tmp_path, COMPARED.format(check=check), ("numel < 2**28",))
+    assert verdicts(found)["bounds"] == verdict, (found.assumptions, found.answers[0])
+
+
+# A tensor of which the program asks for the sizes elsewhere, and that has those of another one in the launch.
+PAIR = """
+@triton.jit
+def pair(q, k, h, out, T, K: tl.constexpr, BLOCK: tl.constexpr):
+    b, i, j = tl.program_id(1), tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, K)
+    at, mask = (b * T + i[:, None]) * K + j[None, :], (i < {last})[:, None] & (j[None, :] < K)
+    tl.store(out + at, tl.load(q + at, mask) + tl.load(k + at, mask) + tl.load(h), mask)
+
+q, k = torch.zeros({shape}), torch.zeros({shape})
+out = torch.empty_like(q)
+h = torch.zeros(k.shape[0], k.shape[1], out.shape[2])
+assert k.shape[2] <= 256
+B, T, K = q.shape
+pair[(triton.cdiv(T, 16) * triton.cdiv(out.shape[2], 32), B)](q, k, h, out, T, K=K, BLOCK=16)
+"""
+
+
+@pytest.mark.parametrize("shape", ["3, 100, 32", "100, 100, 32", "32, 32, 32", "1, 100, 32"])
+@pytest.mark.parametrize("last", ["T", "tl.cdiv(T, 4) * 4"])
+def test_tensors_of_one_shape_are_not_parted_to_refute(tmp_path, shape, last):
+    (found,) = of_program(tmp_path, PAIR.format(shape=shape, last=last), ("numel < 2**28",))
+    answer, is_right = found.answers[0], last == "T"
+    if is_right:
+        assert answer.verdict == "proved", answer
+        assert any("k has the shape of q" in one.text for one in answer.assumptions)
+    else:  # of a cube it may be the sizes that the kernel is compiled for
+        assert answer.verdict == ("unknown" if shape == "32, 32, 32" else "refuted"), answer
+
+
+def test_somebody_says_the_shape_of_a_tensor_that_is_alike(tmp_path):
+    program = PAIR.format(shape="3, 100, 32", last="T")
+    (found,) = of_program(tmp_path, program, ("numel < 2**28, k.shape == (2, 50, 32), h.numel == 3200",))
+    assert found.answers[0].verdict == "refuted", found.answers[0]
+    (found,) = of_program(tmp_path, program, ("numel < 2**28, k.shape == (q.shape[0], q.shape[1], 32)",))
+    assert found.answers[0].verdict == "proved", found.answers[0]

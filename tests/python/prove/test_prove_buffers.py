@@ -1,6 +1,7 @@
 """Shared memory at TTGIR, for every trip count: what is right is proved, each wait that is weakened is found,
 and what is refuted is a launch with a data race."""
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -220,3 +221,14 @@ def test_what_is_not_followed_of_tasks_is_unknown():
         answer = run.shared.answer(text.replace(old, new), "specialised", lambda settings: None)
         assert answer.verdict == "unknown" and any(why in one.text for one in answer.reasons), answer
         assert all(one.line for one in answer.reasons)
+
+
+@pytest.mark.parametrize("module", ["buffers", "paths"])
+def test_more_states_than_are_visited(monkeypatch, module):
+    """The answer is unknown, with the limit and a line, whichever part of the visit comes to it."""
+    text = ttgir("specialised", (H, H, F, I, I, I), TENSOR, "cuda:100", 3)
+    monkeypatch.setattr(importlib.import_module(f"triton_runner.verbs.prove.{module}"), "MOST_STATES", 50)
+    answer = run.shared.answer(text, "specialised", lambda settings: None)
+    assert answer.verdict == "unknown"
+    (reason,) = [one for one in answer.reasons if "more than" in one.text]
+    assert "states of shared memory" in reason.text and reason.line

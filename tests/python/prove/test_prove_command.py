@@ -138,6 +138,13 @@ def test_without_sizes_nothing_is_claimed():
     assert any("nothing says how large x is: --given 'x.numel == ...'" in text for text in reasons)
 
 
+def test_a_program_that_launches_nothing(tmp_path):
+    path = tmp_path / "idle.py"
+    path.write_text("import triton\nprint('idle')\n")
+    done = warm.cli("prove", str(path))
+    assert done.returncode == 125 and "no kernel was launched: FILE.py:NAME looks at" in done.stdout
+
+
 def test_contradictory_assumptions():
     status, result = prove(KERNEL, *SIGNATURE, *GIVEN, "--given", "n < 4, n > 5, n < 100")
     assert status == 3 and not result["proofs"][0]["answers"]

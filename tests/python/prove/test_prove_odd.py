@@ -20,7 +20,7 @@ OPEN = (
     "bytes_ 0", "until 0", "compacted 0", "overlapping 0", "swapped 0", "without_sign 0", "counted_down 0",
     "swapped_pointers 0", "wide_rows 1", "overlapping 1", "truncated 1", "interleaved_programs 1",
     "added_up 1", "swapped_pointers 1", "triangle_of_programs 1", "hashed 0", "decoded 0",
-    "cleared_first 1", "by_fractions 1",
+    "cleared_first 1", "by_fractions 1", "size_product 0", "while_it_fits 0", "while_it_fits 1",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import os
+from types import SimpleNamespace
 
 import numpy
 
@@ -93,7 +94,8 @@ class Refuter:
 
     def _sizes(self, high: int, last: int, name: str) -> list:
         """The sizes of a launch are at most `high`, and so are its programs."""
-        conds = [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]
+        conds = [one.cond for one in (*self._subject.ties, *self._subject.alike)]
+        conds += [cond for number in self._numbers() for cond in (le(number, high), ge(number, -1))]
         for i in range(3):
             conds += [le(one, last) for one in _programs(i)]
         if high <= 5000 or name == "covered":
@@ -148,33 +150,38 @@ class Refuter:
         terms += list(self._subject.integers.values())
         return [poly(atom) for atom in sorted(atoms_of(*terms)) if atom.kind == "sym"]
 
-    def launch(self, model: dict, fill: int = 0) -> tuple | None:
-        """(the launch, how many of its first programs are needed) of a model's numbers."""
+    def launch(self, model: dict, fill: int = 0, differs: bool = False) -> tuple | None:
+        """(the launch, how many of its first programs are needed) of a model's numbers. differs: what memory
+        holds differs from one argument to the other, and is not 0, integers too."""
         change = _change(model)
         grid = tuple(_number(change, programs(i), 1) for i in range(3))
         shown, named, memory, longest = {}, [], {}, {}
         for tensor in self._subject.tensors.values():
             count = max(_number(change, tensor.numel, 0), 0) * tensor.bytes
             longest[tensor.memory] = max(count, longest.get(tensor.memory, 0))
+        descriptors: dict = {}
         kernel_arguments = self._subject.function.regions[0].blocks[0].args
         for argument in kernel_arguments:
             name = argument.name.removeprefix("%")
-            if name in self._subject.described:  # no launch with descriptors is made
-                return None
+            if name.partition(".")[0] in descriptors:  # the launch takes it from the descriptor
+                continue
             if name in self._subject.tensors:
                 tensor = self._subject.tensors[name]
                 count = max(_number(change, tensor.numel, 0), -(-longest[tensor.memory] // tensor.bytes))
                 if tensor.memory not in memory:
                     is_output = name in self._outputs
                     array = memory[tensor.memory] = _array(tensor, count, fill if is_output else 0)
-                    if array.dtype.kind == "f" and not is_output and count <= _MOST_ELEMENTS:
-                        array[:] = (
-                            numpy.arange(count) % 61
-                        )  # two programs that write sums write different ones
+                    is_filled = array.dtype.kind == "f" or (differs and array.dtype.kind in "iu")
+                    if is_filled and not is_output and count <= _MOST_ELEMENTS:
+                        # Two programs that write sums write different ones.
+                        array[:] = (numpy.arange(count) + differs * 7 * len(memory)) % 61 + differs
                     if name in self._subject.declared and count <= _MOST_ELEMENTS:
                         array[:] = _held(_number(change, self._subject.declared[name][1], 1) - 1, array.dtype)
                 shown[name] = f"{tensor.element}[{count}]"
                 named.append((name, memory[tensor.memory]))
+                if name in self._subject.described:
+                    fields = descriptors[name] = _described(tensor, argument.type, change)
+                    shown[name] += f" as {tuple(fields['shape'])} with the strides {tuple(fields['strides'])}"
             elif name in self._subject.integers:
                 value = _number(change, self._subject.integers[name], 1)
                 shown[name] = value
@@ -184,11 +191,18 @@ class Refuter:
                 named.append((name, number_of(dtype_named(str(argument.type)), 1.0)))
             else:
                 return None
-        return Launch(self._subject, grid, named, shown, self._outputs), _needed(change, grid)
+        first = _place(change)
+        launch = Launch(self._subject, grid, named, shown, self._outputs, descriptors, first)
+        return launch, _needed(change, grid)
 
     def _run(self, name: str, model: dict) -> CounterExample | None:
-        # A 0 that is stored where a 0 was is not seen to be a write.
-        made = self.made(model, _FILL if name == "disjoint" else 0)
+        """Runs a launch. A number that is stored where it was is not seen to be a write, so that two programs
+        that meet run over several contents, of which integers may be indices."""
+        if name != "disjoint":
+            return self._ran(name, self.made(model))
+        return self._ran(name, self.made(model, _FILL)) or self._ran(name, self.made(model, _FILL, True))
+
+    def _ran(self, name: str, made: tuple | None) -> CounterExample | None:
         if made is None:
             return None
         launch, needed = made
@@ -196,7 +210,7 @@ class Refuter:
         if needed <= _MOST_PROGRAMS:
             trap = launch.run(checks, programs=needed)
         elif name in _OF_ONE:
-            trap = launch.run(checks, program=",".join(map(str, _place(_change(model)))))
+            trap = launch.run(checks, program=",".join(map(str, launch.first)))
         else:
             return None
         if trap is None or not trap.kind.startswith(kind):
@@ -230,22 +244,31 @@ class Refuter:
         text, file, line = found
         return CounterExample(launch.shown, list(launch.grid), text, file, line)
 
-    def made(self, model: dict, fill: int = 0) -> tuple | None:
+    def made(self, model: dict, fill: int = 0, differs: bool = False) -> tuple | None:
         try:
-            return self.launch(model, fill)
+            return self.launch(model, fill, differs)
         except (DiagnosticError, MemoryError, OverflowError, OSError, ValueError):
             return None  # this machine has no room for it
 
 
 @dataclasses.dataclass
 class Launch:
-    """A launch of the kernel. named: (name, value) of its arguments; shown: those for people."""
+    """A launch of the kernel. named: (name, value) of its arguments; shown: those for people; descriptors:
+    {name: the fields} of those that get a descriptor of their array; first: the program that goes wrong."""
 
     subject: Subject
     grid: tuple
     named: list
     shown: dict
     written: set
+    descriptors: dict
+    first: list
+
+    def _passed(self, name: str, value):
+        """A value as launches take it."""
+        value = wrap(name, value)
+        fields = self.descriptors.get(name)
+        return value if fields is None else SimpleNamespace(base=value, **fields)
 
     def outputs(self) -> list:
         return [(name, value) for name, value in self.named if name in self.written]
@@ -265,7 +288,7 @@ class Launch:
                 text, json.dumps(metadata, default=jsonable), "cpu", name=subject.name,
                 target=subject.target, level=level,
             )  # fmt: skip
-            named = [(name, wrap(name, value)) for name, value in self.named]
+            named = [(name, self._passed(name, value)) for name, value in self.named]
             try:
                 kernel.launch(self.grid, named)
             except KernelTrap as trap:
@@ -273,6 +296,15 @@ class Launch:
             except DiagnosticError:
                 return None
         return None
+
+
+def _described(tensor, type_, change: Substitution) -> dict:
+    """The fields of a descriptor of a tensor."""
+    shape = [_number(change, one, 1) for one in tensor.shape]
+    strides = [_number(change, one, 1) for one in tensor.strides]
+    block = list(type_.shape or type_.element.shape) if type_.kind == "tensordesc" else [1] * len(shape)
+    same = {"padding": "zero", "round_f32_to_tf32": False}
+    return {"shape": shape, "strides": strides, "block_shape": block, **same}
 
 
 def _line(place) -> tuple:

@@ -103,7 +103,8 @@ class Paths:
                     if not to:
                         self._step((None, 0), then, None)
         except TooMany:
-            self.problem(f"more than {MOST_STATES:,} states of shared memory", first.ops[0])
+            named = next((op for op in first.ops if place(op).line), first.ops[0])
+            self.problem(f"more than {MOST_STATES:,} states of shared memory", named)
 
     def _step(self, key, before: Step, op, *words) -> Step:
         step = self.steps.get(key)

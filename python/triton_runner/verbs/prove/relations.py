@@ -12,7 +12,7 @@ import math
 import re
 
 from triton_runner.verbs.prove.assumptions import Assumption
-from triton_runner.verbs.prove.subject import Subject
+from triton_runner.verbs.prove.subject import APART, Subject
 from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
 
 CHECKED = ", as the program checks"
@@ -31,7 +31,8 @@ def relate(
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked;
     dense: the names of tensors that are contiguous whatever their sizes are."""
     values = {**values, **described(subject, values)}
-    free = atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly)))
+    told = frozenset(atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly))))
+    free = {*told}
     for _ in noted:
         for cond, _ in noted:
             parts = cond.args[0].parts if cond.op == "eq0" else {}
@@ -57,7 +58,10 @@ def relate(
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
         tensor.is_guessed |= stays or (same.is_guess and bool(why))
         subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
-    subject.alike += _alike(tensors, values, place)
+    compiled = {one for one in subject.constants.values() if one > 1}
+    found, ties = _alike(tensors, values, compiled, told, place)
+    subject.alike += found
+    subject.ties += ties
     for name in dense:
         tensor = subject.tensors[name]
         if tensor.strides is not None and (cond := _contiguous(tensor)) is not TRUE:
@@ -69,6 +73,7 @@ def relate(
         text = f"{', '.join(wide)}: at most 2**31 - 1; for a larger number Triton compiles another kernel"
         subject.assumptions.append(Assumption(text, place, both()))
     _memory(subject, values, place)
+    _without_overlapping_descriptors(subject, values)
     for cond, where in noted:
         if (cond := change.cond(cond)) is not TRUE:
             subject.assumptions.append(Assumption(f"{spelled(cond)}{CHECKED}", where, cond))
@@ -90,6 +95,19 @@ def described(subject: Subject, values: dict) -> dict:
     return found
 
 
+def _without_overlapping_descriptors(subject: Subject, values: dict) -> None:
+    """Forgets that the elements of a descriptor do not overlap, where they do in the launch."""
+    for name in subject.described:
+        shape, strides = (
+            [values[f"{name}.{field}.{i}"] for i in range(8) if values.get(f"{name}.{field}.{i}") is not None]
+            for field in ("shape", "stride")
+        )
+        rows = zip(strides, strides[1:], shape[1:], strict=False)
+        if any(int(a) < int(b) * int(extent) for a, b, extent in rows):
+            text = APART.format(name)
+            subject.assumptions = [one for one in subject.assumptions if one.text != text]
+
+
 def _made_for(subject: Subject, tensors: dict, values: dict, shapes: dict, free: set) -> set:
     """The sizes that the kernel is compiled for; those of this launch alone, which others are too, left
     out."""
@@ -102,32 +120,44 @@ def _made_for(subject: Subject, tensors: dict, values: dict, shapes: dict, free:
     return {number for number in subject.constants.values() if number > 1} - others
 
 
-def _alike(tensors: dict, values: dict, place: str) -> list[Assumption]:
-    """Tensors of the same shape are taken to have the same one always, although the program does not say so,
-    and so is one whose shape is the beginning of another one's. Of a square nobody knows which size is equal
-    to which."""
+def _alike(
+    tensors: dict, values: dict, constants: set, told: frozenset, place: str
+) -> tuple[list[Assumption], list]:
+    """(assumptions, those of what refutes). Tensors of the same shape are taken to have the same one always,
+    although the program does not say so, and so is one whose shape is the beginning of another one's. Of a
+    square nobody knows which size is equal to which: sizes that both make numbers of the launch (told) may
+    differ, and what refutes has all others equal, as the launch does. A size that stays as it is decides
+    those of others where the kernel is compiled for it, and of what refutes."""
     first: dict = {}
-    found = []
+    found, ties = [], []
+
+    def add(model, tensor, extents, least: int, words: str) -> None:
+        text = f"{tensor.name} has the {words} of {model.name}: they are equal in its launch"
+        is_square = not _tells(extents, least)
+        pairs = [(a, b) for a, b in zip(model.shape, tensor.shape, strict=False) if a != b]
+        if is_square:
+            pairs = [(a, b) for a, b in pairs if not (atoms_of(a) & told and atoms_of(b) & told)]
+        stay = {1, *(one.const for pair in pairs for one in pair)} - {None} - constants
+        tied = [equal(a, b) for a, b in pairs if stay & {a.const, b.const} and not atoms_of(a, b) & told]
+        if conds := [equal(a, b) for a, b in pairs if not stay & {a.const, b.const}]:
+            found.append(Assumption(text, place, both(*conds)))
+            if is_square:
+                by_extent: dict = {}
+                for extent, one in zip(extents, model.shape, strict=False):
+                    by_extent.setdefault(extent, []).append(one)
+                tied += [equal(a, b) for same in by_extent.values() for a, b in itertools.pairwise(same)]
+        if (cond := both(*tied)) is not TRUE:
+            ties.append(Assumption(text, place, cond))
+
     for name, tensor in tensors.items():
         extents = tuple(int(one) for one in values[name].shape)
-        if tensor.shape is None or not _tells(extents, 1):
-            continue
-        model = first.setdefault(extents, tensor)
-        if conds := _equal_sizes(model, tensor):
-            text = f"{name} has the shape of {model.name}: they are equal in its launch"
-            found.append(Assumption(text, place, both(*conds)))
+        if tensor.shape is not None and any(extent > 1 for extent in extents):
+            add(first.setdefault(extents, tensor), tensor, extents, 1, "shape")
     for extents, tensor in first.items():
         longer = [other for own, other in first.items() if own != extents and own[: len(extents)] == extents]
-        if longer and _tells(extents, 2) and (conds := _equal_sizes(longer[0], tensor)):
-            text = f"{tensor.name} has the first sizes of {longer[0].name}: they are equal in its launch"
-            found.append(Assumption(text, place, both(*conds)))
-    return found
-
-
-def _equal_sizes(model, tensor) -> list:
-    """Conditions that sizes are equal; one that stays as it is decides nothing of others."""
-    pairs = zip(model.shape, tensor.shape, strict=False)
-    return [equal(a, b) for a, b in pairs if a != b and a.const is None and b.const is None]
+        if longer and sum(extent > 1 for extent in extents) > 1:
+            add(longer[0], tensor, extents, 2, "first sizes")
+    return found, ties
 
 
 def _tells(extents, least: int) -> bool:

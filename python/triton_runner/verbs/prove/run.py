@@ -9,7 +9,7 @@ from triton_runner._kernel.cases.case import open_case
 from triton_runner._worker import signatures
 from triton_runner.verbs.prove import refine, relations, shared
 from triton_runner.verbs.prove.advice import Advice
-from triton_runner.verbs.prove.check import Checker, Finding
+from triton_runner.verbs.prove.check import Checker, Finding, Goal
 from triton_runner.verbs.prove.counter import Refuter
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
@@ -25,7 +25,7 @@ from triton_runner.verbs.prove.results import (
 )
 from triton_runner.verbs.prove.solver import Encoder, Solver
 from triton_runner.verbs.prove.subject import Subject, compiled_down, of_texts
-from triton_runner.verbs.prove.terms import TRUE
+from triton_runner.verbs.prove.terms import TRUE, atoms_of
 
 _OF_ADVICE = 0.3  # of the seconds for a property, for what is proposed of data
 _FIELD = re.compile(r"\w+\.\w+(?:\[\d\])?")  # x.shape[0]
@@ -132,11 +132,33 @@ class _Found:
         finding, began = self.finding, now()
         refuter = Refuter(self.subject, self.solver, seconds * 0.3, self.reader.accesses)
         example = refuter.refute(finding.property, finding.goals) if finding.goals else None
-        reasons = [goal.reason for goal in finding.goals] + finding.unknown
         verdict = REFUTED if example else finding.verdict
         spent = round(finding.seconds + now() - began, 3)
         held = self.assumed if verdict != UNKNOWN else []
+        goals = [goal.reason for goal in finding.goals]
+        if example:
+            told = {one.text: one for one in (*held, *self._of_launches(finding.goals))}
+            held = list(told.values())
+        else:
+            goals = [self._with_what_is_alike(goal) for goal in finding.goals]
+        reasons = goals + finding.unknown
         return Answer(finding.property, verdict, finding.count, reasons, example, spent, held)
+
+    def _of_launches(self, goals) -> list:
+        """Returns the assumptions about launches that refute, as far as they concern goals."""
+        atoms = atoms_of(*(cond for goal in goals for cond in goal.conds))
+        like = [one for one in (*self.subject.alike, *self.subject.ties) if atoms_of(one.cond) & atoms]
+        return [Assumed(one.text, one.place) for one in like]
+
+    def _with_what_is_alike(self, goal: Goal) -> Reason:
+        """The reason of a goal that no launch refutes, with what was assumed of these."""
+        like = [one for one in self._of_launches([goal]) if " has the " in one.text]
+        if not like:
+            return goal.reason
+        name = like[0].text.split()[0]
+        shape = like[0].text.partition(":")[0]
+        text = f"{goal.reason.text}; no launch was found in which {shape}, as in its launch: "
+        return dataclasses.replace(goal.reason, text=f"{text}--given '{name}.shape == ...' says what it has")
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:

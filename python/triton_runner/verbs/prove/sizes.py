@@ -17,7 +17,9 @@ import torch
 
 from triton_runner._base.errors import package_folders
 from triton_runner.verbs.prove.terms import (
+    TRUE,
     Poly,
+    Substitution,
     atoms_of,
     equal,
     ge,
@@ -233,13 +235,42 @@ def _libraries() -> tuple:
 
 
 def noted(terms) -> list:
-    """(condition, place) of the comparisons that are about atoms of these terms alone."""
+    """(condition, place) of the comparisons that are about atoms of these terms alone. Of sizes that the
+    program says are equal one stands for the others, so that a == b == c is about a and c too."""
     known = {atom for atom in atoms_of(*terms) if atom.kind == "sym"}
+    every = dict.fromkeys(_noted)
+    change = Substitution(_stand_ins([cond for cond, _ in every], known))
+    found = [(change.cond(cond), place) for cond, place in every]
     return [
         (cond, place)
-        for cond, place in dict.fromkeys(_noted)
-        if {atom for atom in atoms_of(cond) if atom.kind == "sym"} <= known
+        for cond, place in dict.fromkeys(found)
+        if cond is not TRUE and {atom for atom in atoms_of(cond) if atom.kind == "sym"} <= known
     ]
+
+
+def _stand_ins(conds, known: set) -> dict:
+    """{a size that is not known: one that is, to which it is equal}."""
+    same: dict = {}  # {a size: those that it is equal to}
+    for cond in conds:
+        pair = _pair(cond)
+        for a, b in (pair, pair[::-1]) if pair else ():
+            same.setdefault(a, []).append(b)
+    found: dict = {}
+    for first in sorted((one for one in same if one in known), key=lambda one: one.number):
+        waiting = [first]
+        while waiting:
+            for other in same.get(waiting.pop(), ()):
+                if other not in known and other not in found:
+                    found[other] = poly(first)
+                    waiting.append(other)
+    return found
+
+
+def _pair(cond) -> tuple | None:
+    """The two sizes that a condition says are equal."""
+    parts = cond.args[0].parts if cond.op == "eq0" else {}
+    atoms = [atoms[0] for atoms in parts if len(atoms) == 1 and atoms[0].kind == "sym"]
+    return tuple(atoms) if len(atoms) == len(parts) == 2 and {*parts.values()} == {1, -1} else None
 
 
 def plain(value):

@@ -29,6 +29,7 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import OTHER, Value
 
 _LARGEST_TILE = 1 << 12
+APART = "{} describes all of a tensor, whose elements do not overlap"
 
 
 @dataclasses.dataclass
@@ -54,6 +55,7 @@ class Subject:
     alike: list = dataclasses.field(
         default_factory=list
     )  # what is assumed where nothing is proved without it
+    ties: list = dataclasses.field(default_factory=list)  # what is assumed of launches that refute
     ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
     strange: dict = dataclasses.field(default_factory=dict)  # {what no launch refutes: the words for it}
@@ -90,10 +92,21 @@ class Subject:
         )
         self.assumptions = [one for one in self.assumptions if not one.text.startswith(stale)] + told.facts
         self.declared |= told.declared
+        equations = " ".join(one.text for one in told.facts if "==" in one.text)
+        self._forget_alike({*told.forgotten, *re.findall(r"(\w+)\.(?:shape|numel)\b(?!\[)", equations)})
         said = {word for fact in told.facts for word in re.findall(r"[\w.]+(?:\[\d\])?", fact.text)}
         self.strange = {
             atom: words for atom, words in self.strange.items() if words.split(",")[0] not in said
         }
+
+    def _forget_alike(self, names: set) -> None:
+        """Somebody says what shapes these tensors have, which may be others than in the launch."""
+
+        def stays(one) -> bool:
+            words = one.text.partition(":")[0].split()
+            return " has the " not in one.text or not names & {words[0], words[-1]}
+
+        self.alike, self.ties = [*filter(stays, self.alike)], [*filter(stays, self.ties)]
 
     def set_grid(self, grid: list[Poly], place: str, text: str) -> None:
         self.grid, self.grid_stays = grid, ""
@@ -116,6 +129,7 @@ class Subject:
         self._bounds = [change.cond(cond) for cond in self._bounds]
         self.assumptions = [dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.assumptions]
         self.alike = [dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.alike]
+        self.ties = [dataclasses.replace(one, cond=change.cond(one.cond)) for one in self.ties]
         self.integers = {name: change.poly(one) for name, one in self.integers.items()}
         self.declared = {name: tuple(map(change.poly, pair)) for name, pair in self.declared.items()}
         for tensor in self.tensors.values():
@@ -143,7 +157,7 @@ class Subject:
             tensors={name: dataclasses.replace(tensor) for name, tensor in self.tensors.items()},
             integers=dict(self.integers), declared=dict(self.declared),
             assumptions=[*self.assumptions, *held],
-            alike=[], _bounds=list(self._bounds),
+            alike=[], ties=list(self.ties), _bounds=list(self._bounds),
         )  # fmt: skip
         for one in held:
             for atom, term in filter(
@@ -280,9 +294,13 @@ def _describe(subject: Subject, name: str, type_) -> None:
     subject.tensors[name].set_shape(shape)
     subject.tensors[name].set_strides(strides)
     apart = [ge(a, b * extent) for a, b, extent in zip(strides, strides[1:], shape[1:], strict=False)]
-    text = f"{name} describes all of a tensor, with a last stride of 1, whose elements do not overlap"
     place = "the model of descriptors"
-    subject.assumptions.append(Assumption(text, place, both(equal(strides[-1], 1), *apart, *twice)))
+    text = f"{name} describes a tensor with a last stride of 1"
+    subject.assumptions.append(Assumption(text, place, both(equal(strides[-1], 1), *twice)))
+    subject.assumptions.append(Assumption(APART.format(name), place, both(*apart)))
+    aligned = [equal(remainder(one * subject.tensors[name].bytes, 16), 0) for one in strides[:-1]]
+    text = f"the strides of {name} are multiples of 16 bytes, as TMA wants them"
+    subject.ties.append(Assumption(text, place, both(*aligned)))
     subject.described.add(name)
 
 

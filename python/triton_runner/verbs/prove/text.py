@@ -24,7 +24,7 @@ def text_of(result: Proofs) -> str:
     for reason in result.left_out:
         lines.append(f"not looked at: {reason.text}{_at(reason)}")
     if not result.proofs:
-        lines.append("no kernel was launched")
+        lines.append("no kernel was launched: FILE.py:NAME looks at a kernel of a file without a launch")
     if result.status:
         lines.append(f"the program itself ended with status {result.status}")
     return "\n".join(lines)

@@ -263,11 +263,12 @@ class Computing:
             return {"eq": same, "ne": negated(same)}.get(predicate)
         if a.kind == "ptr" and (a.base is None or a.base != b.base):
             return None
+        if predicate[0] == "u" and "ptr" in (a.kind, b.kind):
+            return None
         if predicate[0] == "u":
-            if not self._both_positive(a, b):
-                return None
-            predicate = "s" + predicate[1:]
-        a, b = a.term, b.term
+            predicate, a, b = "s" + predicate[1:], self._unsigned(a), self._unsigned(b)
+        else:
+            a, b = a.term, b.term
         return {
             "eq": lambda: equal(a, b), "ne": lambda: negated(equal(a, b)), "slt": lambda: lt(a, b),
             "sle": lambda: le(a, b), "sgt": lambda: lt(b, a), "sge": lambda: le(b, a),
@@ -279,6 +280,10 @@ class Computing:
     def _extui(self, op, bits, a):
         if a.kind == "bool":
             return flags(a.term)
+        return self._unsigned(a)
+
+    def _unsigned(self, a) -> Poly:
+        """Returns a number as one without a sign has it."""
         return a.term if self._holds(ge(a.term, 0)) else choice(ge(a.term, 0), a.term, a.term + (1 << a.bits))
 
     def _index_cast(self, op, bits, a):
