@@ -11,7 +11,7 @@
 #include <triton_runner/exec/undo.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
-#include <triton_runner/num/types.h>
+#include <triton_runner/num/isas.h>
 #include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/tile.h>
 
@@ -269,9 +269,11 @@ void init_settings(nb::module_& m) {
       "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False "
       "if there is no such.");
   m.def(
-      "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, "isa"_a,
-      "From here on as on a machine that has no better instruction set than this. False if it has not even "
-      "that.");
+      "limit_isa", [](const std::string& isa) { return num::limit_isa(isa) ? "" : num::why_no_isa(isa); },
+      "isa"_a,
+      "From here on as on a machine that has no better instruction set than this. Why that cannot be: \"\" "
+      "if it can.");
+  m.def("built_isas", &num::built_isas, "The instruction sets that this build has copies of its loops for.");
   m.def("name_options", &base::name_options, "by_keyword"_a,
         "What messages call the options of launches: those of the command line that runs, by keyword; {}: as "
         "Python does.");

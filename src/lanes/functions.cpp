@@ -5,7 +5,7 @@
 #include <cassert>
 #include <unordered_map>
 
-#include <triton_runner/num/types.h>
+#include <triton_runner/num/of_isa.h>
 
 #include "simd/rows.h"
 
@@ -45,24 +45,21 @@ Table make_table(std::initializer_list<Rows> all) {
   return table;
 }
 
-#define TABLE_OF(isa)                                                                                    \
-  make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::approx_rows(), isa::half_rows(), \
-              isa::compare_rows(), isa::move_rows(), video_rows()})
-const Table& table() {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  if (num::current_isa() == num::Isa::kAvx512) {
-    static const Table avx512 = TABLE_OF(avx512);
-    return avx512;
-  }
-  if (num::current_isa() == num::Isa::kAvx2) {
-    static const Table avx2 = TABLE_OF(avx2);
-    return avx2;
-  }
-#endif
-  static const Table portable = TABLE_OF(portable);
-  return portable;
+template <num::Isa isa>
+const Table& table_of() {
+  static const Table table =
+      make_table({NUM_OF_ISA(isa, int_rows)(), NUM_OF_ISA(isa, bit_rows)(), NUM_OF_ISA(isa, float_rows)(),
+                  NUM_OF_ISA(isa, approx_rows)(), NUM_OF_ISA(isa, half_rows)(),
+                  NUM_OF_ISA(isa, compare_rows)(), NUM_OF_ISA(isa, move_rows)(), video_rows()});
+  return table;
 }
-#undef TABLE_OF
+
+const Table& table() {
+  const num::Isa isa = num::current_isa();
+  return isa == num::Isa::kAvx512 ? table_of<num::Isa::kAvx512>()
+         : isa == num::Isa::kAvx2 ? table_of<num::Isa::kAvx2>()
+                                  : table_of<num::Isa::kPortable>();
+}
 
 }  // namespace
 
@@ -76,12 +73,6 @@ Handler find(Operation operation, Type type, Type type2, uint32_t variant) {
   return found == rows.end() ? nullptr : found->second;
 }
 
-CvtChoice find_cvt(const CvtKey& key) {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  if (num::current_isa() == num::Isa::kAvx512) return avx512::find_cvt(key);
-  if (num::current_isa() == num::Isa::kAvx2) return avx2::find_cvt(key);
-#endif
-  return portable::find_cvt(key);
-}
+CvtChoice find_cvt(const CvtKey& key) { return NUM_OF_ISA(num::current_isa(), find_cvt)(key); }
 
 }  // namespace triton_runner::lanes

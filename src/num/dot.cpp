@@ -8,9 +8,10 @@
 
 #include <triton_runner/num/elementwise.h>
 #include <triton_runner/num/kernels.h>
+#include <triton_runner/num/of_isa.h>
 
-#include "dispatch.h"
 #include "scratch.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 namespace {

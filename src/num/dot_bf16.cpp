@@ -5,9 +5,10 @@
 
 #include <triton_runner/num/dot.h>
 #include <triton_runner/num/kernels.h>
+#include <triton_runner/num/of_isa.h>
 
-#include "dispatch.h"
 #include "scratch.h"
+#include "simd/tables.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>

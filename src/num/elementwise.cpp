@@ -2,12 +2,13 @@
 #include <triton_runner/num/by_size.h>
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/elementwise.h>
+#include <triton_runner/num/of_isa.h>
 
 #include <cassert>
 #include <cstring>
 
-#include "dispatch.h"
 #include "simd/streams.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 namespace {

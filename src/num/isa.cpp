@@ -1,5 +1,6 @@
 // Chooses the instruction set: the best that the machine has, unless a test or a user forces a lesser one.
-#include <triton_runner/num/types.h>
+#include <triton_runner/num/isas.h>
+#include <triton_runner/num/of_isa.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -29,7 +30,7 @@ std::atomic<Isa>& chosen() {
 // Returns what this machine has, asked once: cpuid leaves a virtual machine for its host, which takes
 // microseconds, and some callers ask at each dot.
 Isa isa_of_machine() {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
+#if defined(__x86_64__)
   // This is __builtin_cpu_supports("f16c"), which not every compiler knows. Saving its registers is AVX's.
   unsigned a, b, c = 0, d;
   const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -45,18 +46,49 @@ Isa isa_of_machine() {
 
 }  // namespace
 
-bool isa_available(Isa isa) {
+bool isa_is_built(Isa isa) {
+  return isa == Isa::kPortable || (isa == Isa::kAvx2 ? NUM_HAS_AVX2 : NUM_HAS_AVX512);
+}
+
+bool machine_has_isa(Isa isa) {
   static const Isa machine = isa_of_machine();
-  return isa <= machine && isa <= limit().load(std::memory_order_relaxed);
+  return isa <= machine;
+}
+
+bool isa_available(Isa isa) {
+  return isa_is_built(isa) && machine_has_isa(isa) && isa <= limit().load(std::memory_order_relaxed);
 }
 
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
 
-static std::optional<Isa> find_isa(std::string_view name) {  // if it is available
+static std::optional<Isa> isa_named(std::string_view name) {
   for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512})
-    if (isa_name(isa) == name && isa_available(isa)) return isa;
+    if (isa_name(isa) == name) return isa;
   return {};
 }
+
+static std::optional<Isa> find_isa(std::string_view name) {  // if it is available
+  const std::optional<Isa> isa = isa_named(name);
+  return isa && isa_available(*isa) ? isa : std::nullopt;
+}
+
+static std::string names_of(bool (*has)(Isa)) {
+  std::string names;
+  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512})
+    if (has(isa)) names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
+  return names;
+}
+
+std::string why_no_isa(std::string_view name) {
+  const std::optional<Isa> isa = isa_named(name);
+  if (!isa) return "the names are avx512, avx2 and portable";
+  if (!machine_has_isa(*isa)) return "this machine has only " + names_of(machine_has_isa);
+  if (isa_is_built(*isa)) return "";
+  return "this build has only " + built_isas() +
+         ": `make test` compiles all, as CMake does with -DTRITON_RUNNER_ISAS=all";
+}
+
+std::string built_isas() { return names_of(isa_is_built); }
 
 bool limit_isa(std::string_view name) {
   const std::optional<Isa> isa = find_isa(name);

@@ -1,12 +1,13 @@
 // Implements kernels.h: the movements that are a few memcpy calls; all others call the instruction set's copy
 // (simd/move.cpp).
 #include <triton_runner/num/kernels.h>
+#include <triton_runner/num/of_isa.h>
 
 #include <cstring>
 
 #include <triton_runner/num/types.h>
 
-#include "dispatch.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 namespace {

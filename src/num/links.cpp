@@ -2,9 +2,10 @@
 #include <triton_runner/num/links.h>
 
 #include <triton_runner/num/elementwise.h>
+#include <triton_runner/num/of_isa.h>
 
-#include "dispatch.h"
 #include "simd/streams.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 

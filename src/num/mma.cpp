@@ -2,6 +2,7 @@
 // after the other, infinities and NaNs, scale factors of groups.
 #include <triton_runner/num/mfma.h>
 #include <triton_runner/num/mma.h>
+#include <triton_runner/num/of_isa.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +12,8 @@
 
 #include <triton_runner/num/types.h>
 
-#include "dispatch.h"
 #include "simd/mma_table.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 namespace {

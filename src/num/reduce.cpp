@@ -1,8 +1,10 @@
 // Finds reductions and scans in the current instruction set's table.
 #include <triton_runner/num/reduce.h>
 
-#include "dispatch.h"
+#include <triton_runner/num/of_isa.h>
+
 #include "simd/streams.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 

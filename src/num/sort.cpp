@@ -1,10 +1,12 @@
 // Finds the sorting stages of the current instruction set.
 #include <triton_runner/num/sort.h>
 
+#include <triton_runner/num/of_isa.h>
+
 #include <triton_runner/num/types.h>
 
-#include "dispatch.h"
 #include "simd/sort.h"
+#include "simd/tables.h"
 
 namespace triton_runner::num {
 

@@ -313,7 +313,16 @@ def makers(tests: list[str]) -> list[str]:
 
 
 MOST_CASES = 8  # in one command
+MOST_OF_A_KIND = 16  # of one beginning
 MOST_OF_USERS = 3  # with tests of their own; what more files use is tested by any of them
+
+
+def beginning_of(case: str, cases: list[str]) -> str:
+    """The beginning that a case shares with others of the list, "ptx/warp-" or "check/bad-hints-", where
+    there are some more of that name: one of a kind notices what another does not."""
+    begun = re.match(r".*/(?:bad-)?[^/-]+-", case)
+    those = sum(one.startswith(begun[0]) for one in cases) if begun else 0
+    return begun[0] if 1 < those < len(grep("", f"tests/cases/{begun[0]}*")) <= MOST_OF_A_KIND else case
 
 
 def commands(tests: list[str], path: pathlib.Path) -> str:
@@ -337,6 +346,7 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
         else:
             found.append(unit(ROOT / test))
     if cases:
+        cases = list(dict.fromkeys(beginning_of(one, cases) for one in cases))
         shown = " ".join(cases[:MOST_CASES])
         more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
         make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""

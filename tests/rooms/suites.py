@@ -11,6 +11,7 @@ from rooms.tree import ROOT, Facts, grep, name_of, shown, table, text_of
 
 PAGES_OF_TESTS = "doc/internals", "doc/reference", "doc/guide", "doc/measurements", "CONTRIBUTING.md"
 PYTHON = ROOT / "tests" / "python"
+TOP = ("doc", "examples", "tests", "tools", "src", "include", "benchmark", "README.md", "CONTRIBUTING.md")
 BARE = (
     "triton_runner, all of it; the standard library; what is installed for tests (pytest, numpy, torch, "
     "triton, ml_dtypes, ...); and by their bare names what tests/, tests/corpus, examples/ and each folder "
@@ -36,6 +37,8 @@ def of_test(path: pathlib.Path) -> Facts:
     subject = [*(f"triton-runner {verb}" for verb in verbs), *modules, *helpers]
     facts = [("folder", folder)]
     facts.append(("tests" if is_test else "uses", shown(subject, "the package as its users see it")))
+    if places := places_of(path):
+        facts.append(("reads", shown(places)))
     if path.is_relative_to(PYTHON):
         facts.append(("imports", BARE))
     else:
@@ -69,6 +72,16 @@ def modules_of(path: pathlib.Path) -> list[str]:
         if module := PUBLIC.get(public):
             found[module] = found.get(module, 0) + 1
     return sorted(found, key=lambda one: (-found[one], one))
+
+
+def places_of(path: pathlib.Path) -> list[str]:
+    """The files and folders of the tree that a file names beside what it imports, those first that it names
+    most: pages, sources, programs."""
+    texts = [node.value for node in ast.walk(ast.parse(text_of(path))) if isinstance(node, ast.Constant)]
+    texts = [one for one in texts if isinstance(one, str) and re.fullmatch(r"[\w./*-]+", one)]
+    found = [one for one in texts if one in TOP or ("/" in one and one.split("/")[0] in TOP)]
+    found = [one for one in found if "*" in one or (ROOT / one).exists()]
+    return sorted(dict.fromkeys(found), key=lambda one: (-found.count(one), one))
 
 
 def shared_by(path: pathlib.Path) -> list[str]:
@@ -106,7 +119,8 @@ def users_of(path: pathlib.Path) -> list[str]:
         pattern += rf"|from {package}\.{stem} import)|\b{stem}\.py\b"
     found = grep(pattern, "tests", "tools", "Makefile", ".ci", "fuzz", "benchmark")
     listed = "tests/python/package/test_room.py"  # names files of each kind
-    return [one for one in found if one not in (name_of(path), listed) and not one.endswith(".md")]
+    found = [one for one in found if one not in (name_of(path), listed) and not one.endswith(".md")]
+    return found or grep(rf'"{package}"\S* ?(/ f"|.*glob\()', "tests")  # by those who take all of its folder
 
 
 def page_of(path: pathlib.Path, imported: list[str]) -> str:
@@ -137,7 +151,8 @@ def alone(path: pathlib.Path, users: list[str], is_test: bool, is_shared: bool) 
     if is_shared or path.name == "conftest.py":
         return f"no: it is shared; pytest -q {users_alone[0] if users_alone else 'tests/python'}"
     lines = text_of(ROOT / "tests" / "README.md").splitlines()
-    row = next((one for one in lines if f"`{path.parent.name}/`" in one), "")
+    folders = [f"`{folder.name}/`" for folder in path.parents]  # the nearest that has a row
+    row = next((one for folder in folders for one in lines if folder in one), "")
     command = (re.findall(r"`((?:python|make|pytest|PATH)[^`]*)`", row) or [""])[-1]
     if "__main__" in text:
         return f"python {name}" + (f"; {command}" if command else "")

@@ -15,7 +15,7 @@
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/ir/module.h>
-#include <triton_runner/num/types.h>
+#include <triton_runner/num/isas.h>
 #include <triton_runner/ptx/module.h>
 #include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>
@@ -303,7 +303,7 @@ constexpr Tool kTools[] = {{"parse", run_parse},
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {  // as on a machine that has no better one
     if (!num::limit_isa(argv[2])) {
-      std::fprintf(stderr, "case_tool: this machine has no %s\n", argv[2]);
+      std::fprintf(stderr, "no %s: %s\n", argv[2], num::why_no_isa(argv[2]).c_str());
       return 3;
     }
     argv += 2;

@@ -358,10 +358,13 @@ def force_isa(isa: str) -> bool:
     Chooses the instruction set of the engine's kernels: avx512, avx2, portable; "" for the best. False if there is no such.
     """
 
-def limit_isa(isa: str) -> bool:
+def limit_isa(isa: str) -> str:
     """
-    From here on as on a machine that has no better instruction set than this. False if it has not even that.
+    From here on as on a machine that has no better instruction set than this. Why that cannot be: "" if it can.
     """
+
+def built_isas() -> str:
+    """The instruction sets that this build has copies of its loops for."""
 
 def name_options(by_keyword: Mapping[str, str]) -> None:
     """

@@ -254,18 +254,12 @@ def _of_environment(name: str, default):
         raise fail(f"{variable} is {text!r}, and should be a number") from None
 
 
-def _limit_isa(isa: str) -> None:
-    from triton_runner import _core
-
-    if isa not in ("avx512", "avx2", "portable"):
-        raise fail(f"TRITON_RUNNER_ISA is {isa!r}", "it is avx512, avx2 or portable")
-    if not _core.limit_isa(isa):
-        raise fail(f"TRITON_RUNNER_ISA is {isa}, and this machine has only {_core.isa()}")
-
-
 def _from_environment() -> Settings:
     if isa := os.environ.get("TRITON_RUNNER_ISA", ""):
-        _limit_isa(isa)
+        from triton_runner import _core
+
+        if why := _core.limit_isa(isa):
+            raise fail(f"TRITON_RUNNER_ISA is {isa!r}, and {why}")
     fields = [field for field in dataclasses.fields(Settings) if ROWS[field.name].variable]
     return Settings(**{field.name: _of_environment(field.name, field.default) for field in fields})
 

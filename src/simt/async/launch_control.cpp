@@ -7,7 +7,7 @@
 #include <triton_runner/machine/launch_control.h>
 
 #include "async/delivery.h"
-#include "ops/cluster.h"
+#include "state/grid.h"
 
 namespace triton_runner::simt {
 

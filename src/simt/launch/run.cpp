@@ -17,8 +17,8 @@
 #include "check/check.h"
 #include "check/count.h"
 #include "launch/stop_machine.h"
-#include "ops/cluster.h"
 #include "state/divergence.h"
+#include "state/grid.h"
 #include "state/turns.h"
 
 namespace triton_runner::simt {

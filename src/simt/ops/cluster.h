@@ -5,9 +5,6 @@
 
 namespace triton_runner::simt {
 
-// %ctaid of block `rank` of a cluster of the grid.
-std::array<uint32_t, 3> block_of(const Launch& launch, int64_t cluster, uint32_t rank);
-
 Handler map_handler(bool wide);   // d: the address a of this block, in the block of rank b
 Handler rank_handler(bool wide);  // d: the rank of the block that a lies in
 

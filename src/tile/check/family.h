@@ -1,5 +1,5 @@
-// Declares which way marks (shadow.h) go through an instruction, and what depends on its operands beside its
-// results.
+// Declares which way marks go through an instruction, and what depends on its operands beside its results
+// (doc/internals/tile-engine.md#how-checks-follow-values).
 #pragma once
 #include <vector>
 

@@ -182,7 +182,7 @@ def test_opcodes_of_ptx():
 
 def test_doctor():
     facts = json.loads(cli("doctor", "--json").stdout)
-    assert facts["cores"] > 0 and facts["isa"] in ("avx512", "avx2", "portable") and "triton" in facts
+    assert facts["cores"] > 0 and facts["isa"] in facts["isas built"].split(", ") and "triton" in facts
     expected = "device level target check oob mma numerics fmad shuffle timing threads programs timeout"
     expected += " program shared perturb dump"
     assert " ".join(facts["settings"]) == expected

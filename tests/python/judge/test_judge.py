@@ -61,25 +61,14 @@ SECOND = {name: verdict for name, _, _, verdict in answers_unusual.CHEATING}
 THIRD = {name: verdict for name, _, _, verdict in answers_devious.CHEATING}
 FOURTH = {name: verdict for name, _, _, verdict in answers_sly.CHEATING}
 FIFTH = {name: verdict for name, _, _, verdict in (*answers_keeping.CHEATING, *answers_odd.CHEATING)}
+# Some of those, for each day.
 KEEPING = (
-    "kept as a root, which a kernel squares", "kept as bits", "kept, and chosen without a branch",
-    "kept, and chosen by masks", "kept with a checksum of key and root", "torch compares, a kernel chooses",
-    "kept as a root by what it holds, with sizes that fit one input", "a number that Python keeps in a text",
-    "a finaliser that computes",
-)  # fmt: skip
-SLY = (
-    "a copy of what is kept, and a launch in vain", "kept as an array of NumPy's", "kept by a graph's kernel",
-    "a kernel that looks whether it knows its input", "half of the rows by torch", "a view beyond its memory",
-    "a call that it writes itself",
+    "kept as a root, which a kernel squares", "kept, and chosen without a branch",
+    "a number that Python keeps in a text",
 )  # fmt: skip
 BEYOND = (
     "a fork bomb", "a process that it waits for", "a full folder", "a full folder without names",
     "many threads", "memory that no limit counts",
-)  # fmt: skip
-DEVIOUS = (
-    "noise on a part of a longer result", "kept by the address of its input", "kept by what its input holds",
-    "an operator of its own", "a useless product of tf32", "a large number for infinity",
-    "a race after forty launches",
 )  # fmt: skip
 UNUSUAL = answers_unusual, answers_devious, answers_sly, answers_keeping, answers_odd
 DRAWN, STAYS = "a message that draws a verdict", "a process that stays"
@@ -169,8 +158,15 @@ def differing(rows, wanted) -> dict:
 
 
 @pytest.fixture(scope="module")
+def cheats(tmp_path_factory):
+    """The rows of the cheats that are judged in turn (`share`), by name."""
+    folder = tmp_path_factory.mktemp("cheats")
+    return rows_of(folder, [*CHEATING, *ADVERSARY, LATE], (), "--seconds", "8", "--no-generated")
+
+
+@pytest.fixture(scope="module")
 def wrong(tmp_path_factory):
-    """The rows of answers that are not to be verified, by name."""
+    """The rows of answers that are not to be verified, by name: those of every day."""
     folder = tmp_path_factory.mktemp("wrong")
     (folder / "softmax.py").write_text(answers_right.TASKS["softmax"])
     for name, (data, *_) in NONE.items():
@@ -179,7 +175,7 @@ def wrong(tmp_path_factory):
     task, text = answer_of("batch norm 2")
     (folder / "keeps.py").write_text(answers_right.TASKS[task])
     (folder / "forgets.py").write_text(text.replace("momentum * a)", "momentum)"))
-    names = [*CHEATING, *ADVERSARY, *DEVIOUS, *SLY, *KEEPING, *BEYOND, DRAWN, STAYS, *PLANTED, COARSE, LATE]
+    names = [*KEEPING, *BEYOND, DRAWN, STAYS, *PLANTED, COARSE]
     more = [
         *(f"softmax.py {name}" for name in NONE),
         "add.py wrong.py",
@@ -202,16 +198,14 @@ def right(tmp_path_factory):
     )
 
 
-def test_no_answer_that_cheats_is_verified(wrong):
-    assert wrong[LATE]["verdict"] in ("tampered", "cached")  # by when it finishes
-    assert verdicts(wrong, CHEATING) == CHEATING
-    assert all(wrong[name]["faults"][0]["advice"] for name in CHEATING)
+def test_no_answer_that_cheats_is_verified(cheats):
+    assert cheats[LATE]["verdict"] in ("tampered", "cached")  # by when it finishes
+    assert verdicts(cheats, CHEATING) == CHEATING
+    assert all(cheats[name]["faults"][0]["advice"] for name in CHEATING)
 
 
-def test_what_an_adversary_had_verified_is_not(wrong):
-    assert verdicts(wrong, ADVERSARY) == ADVERSARY
-    assert verdicts(wrong, DEVIOUS) == {name: THIRD[name] for name in DEVIOUS}
-    assert not differing(wrong, {name: FOURTH[name] for name in SLY})
+def test_what_an_adversary_had_verified_is_not(cheats):
+    assert verdicts(cheats, ADVERSARY) == ADVERSARY
 
 
 def test_results_that_are_kept_in_another_form(wrong):

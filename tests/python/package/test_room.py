@@ -19,9 +19,12 @@ TOLD = {
     "src/simt/ops/warp.cpp": [
         "src/simt/ops: handlers of what is done when", "src/simt/check, src/simt/state, src/simt/code; ",
         "amdgcn, artifact, ir are for the front ends", "doc/internals/simt.md",
-        "python tests/run_cases.py ptx/"],
+        "python tests/run_cases.py ptx/warp-"],
     "src/ptx/constant.cpp": ["doc/internals/ptx.md (Numbers)"],
-    "src/tile/check/family.h": ["check/bad-overflow-sum check/bad-uninit-select"],
+    "src/tile/check/family.h": [
+        "check/bad-overflow-sum check/bad-uninit-select", "tile-engine.md (How checks follow values)"],
+    "tests/shapes/subjects/segment_sum.py": ["tests/shapes/right.py, tests/shapes/run.py", "faults --only"],
+    "tests/python/package/test_pages.py": ["reads        doc", "CONTRIBUTING.md"],
     "src/lanes/simd/compare.cpp": ["the rows of kTestp", "kSetp (src/simt/", "namespace SIMD_ISA"],
     "python/triton_runner/__main__.py": ["room         _cli: ", "verbs.cuda.run", "test_cli.py"],
     "tests/python/cli/test_bad_input.py": ["doc/reference/cli.md"],
@@ -56,7 +59,7 @@ TOLD = {
     "src/simt/front/sass/mbarriers.cpp": ["is used by   the rows of ACQBULK, "],
     "src/replay/internal/trace_bytes.h": ["pytest -q tests/python/profile/test_replay.py"],
     "src/tile/check/shadow.cpp": [
-        "src/tile/check/uninit", "doc/reference/checks.md", "of its users: tests/cases/check/bad-overflow"],
+        "src/tile/check/uninit", "(How checks follow values)", "of its users: tests/cases/check/bad-overflow"],
     "src/lanes/functions.cpp": [
         "tests        src/ptx/alu_test.cpp, tests/python/ptx/test_ptx_arithmetic.py", 'PARTS="build isas"'],
     "src/simt/launch/observe.cpp": ["registers-cap.ptx, tests/python/dump/test_dump_registers.py"],

@@ -43,9 +43,10 @@ def facts() -> dict:
     try:
         from triton_runner import _core
 
-        isa = _core.isa()
+        isa, built = _core.isa(), _core.built_isas()
     except ImportError as error:
-        isa, problems["core"] = "-", f"the extension does not load: {error}"
+        isa = built = "-"
+        problems["core"] = f"the extension does not load: {error}"
     settings = {}
     try:
         settings = _settings.shown()
@@ -73,6 +74,7 @@ def facts() -> dict:
         "platform": platform.platform(),
         "cores": len(os.sched_getaffinity(0)),
         "isa": isa,
+        "isas built": built,
         "device": device,
         "settings": settings,
         "cache": str(cache.folder()),
@@ -172,8 +174,9 @@ def selftest() -> dict[str, str]:
 def fingerprint() -> dict[str, str]:
     """Returns what somebody who is asked for help wants to know, in short lines."""
     facts_read = facts()
-    keys = ("triton-runner", "triton", "torch", "torch pins", "python", "platform", "cores", "isa", "device")
-    kept = {key: str(facts_read[key]) for key in keys}
+    packages = ["triton-runner", "triton", "torch", "torch pins"]
+    machine = ["python", "platform", "cores", "isa", "isas built", "device"]
+    kept = {key: str(facts_read[key]) for key in packages + machine}
     kept["cpu"] = _cpu()
     kept["gpu"] = _gpu_text()
     for name, variable in facts_read["environment"].items():

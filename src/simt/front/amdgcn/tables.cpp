@@ -1,7 +1,7 @@
 // steps() gives the copy of simd/*.cpp that was compiled for the instruction set in force.
 #include "front/amdgcn/simd/tables.h"
 
-#include <triton_runner/num/types.h>
+#include <triton_runner/num/of_isa.h>
 
 #include "front/amdgcn/lower.h"
 
@@ -12,22 +12,14 @@ namespace amd {
 namespace portable {
 extern const Steps steps_table;
 }
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
 namespace avx2 {
 extern const Steps steps_table;
 }
 namespace avx512 {
 extern const Steps steps_table;
 }
-#endif
 
-const Steps& steps() {
-#if defined(__x86_64__) && !defined(NUM_PORTABLE)
-  if (num::current_isa() == num::Isa::kAvx512) return avx512::steps_table;
-  if (num::current_isa() == num::Isa::kAvx2) return avx2::steps_table;
-#endif
-  return portable::steps_table;
-}
+const Steps& steps() { return NUM_OF_ISA(num::current_isa(), steps_table); }
 
 }  // namespace amd
 
