@@ -1,6 +1,6 @@
 """Has a program of the CUDA driver API, by ctypes alone: x = x * factor + shift[2], variables of the module.
 Its words: how many elements beyond the end it takes too; `pointer`, where a variable is to hold the address
-of x; and a file of machine code to load instead of PTX."""
+of x, `unset`, where none is written; and a file of machine code to load instead of PTX."""
 
 import ctypes
 import pathlib
@@ -52,8 +52,9 @@ def main(surplus: int, word: str, image: bytes) -> None:
     call("cuModuleLoadData", ctypes.byref(module), image)
     call("cuModuleGetFunction", ctypes.byref(function), module, KERNEL.encode())
     call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(4 * N))
-    put(b"factor", 0, ctypes.c_float(3))
-    put(b"shift", 8, ctypes.c_float(5))
+    if word != "unset":
+        put(b"factor", 0, ctypes.c_float(3))
+        put(b"shift", 8, ctypes.c_float(5))
     if word == "pointer":
         put(b"table", 8, ctypes.c_uint64(address.value))
     values = (ctypes.c_float * N)(*range(N))

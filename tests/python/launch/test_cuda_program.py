@@ -44,6 +44,20 @@ def test_a_program_runs_unchanged(is_child):
     assert done.stderr == ""
 
 
+def test_functions_that_strangers_look_up_when_they_start_are_there():
+    """Taichi asks for first spellings of functions that have a second one, Dr.Jit for those of graphics."""
+    names = "cuEventDestroy cuStreamDestroy cuCtxDestroy cuCtxCreate cuLinkCreate cuMemHostRegister"
+    names += " cuGraphicsGLRegisterBuffer cuGLGetDevices cuGraphicsEGLRegisterImage"
+    program = (
+        "import ctypes, sys; cuda = ctypes.CDLL('libcuda.so.1');"
+        "print([getattr(cuda, name) for name in sys.argv[1:]]);"
+        "print(cuda.cuInit(0), cuda.cuGraphicsGLRegisterBuffer(0, 0, 0), cuda.cuEventDestroy(0))"
+    )
+    done = run(sys.executable, "-c", program, *names.split())
+    assert done.stdout.endswith("\n0 801 400\n"), done.stderr
+    assert "cuGraphicsGLRegisterBuffer is not part of this driver: CUDA_ERROR_NOT_SUPPORTED" in done.stderr
+
+
 def test_an_interpreters_own_words_are_not_told():
     done = run(sys.executable, "-m", "platform")
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -175,7 +189,7 @@ def test_machine_code_that_is_to_be_linked_is_refused_by_its_function(tmp_path):
     (tmp_path / "kernel.ptx").write_text(head + other + entry + rest.replace(" ret;\n}", call))
     made = tmp_path / "kernel.cubin"
     subprocess.run([ptxas, "-c", "-arch", "sm_90", tmp_path / "kernel.ptx", "-o", made], check=True)
-    done = run(PROGRAM.with_name("cuda_variables.py"), 0, "", made)
+    done = run(PROGRAM.with_name("cuda_variables.py"), 0, "unset", made)
     assert done.returncode == 1
     assert "its code names the function 'other', which is in another section" in done.stderr
     assert "cuLaunchKernel: 801" in done.stderr
