@@ -102,6 +102,19 @@ void read_pointers(const Elf& elf, CubinKernel& k) {
   }
 }
 
+// Code that is to be linked (nvcc -rdc=true) names functions of other sections of the same file.
+std::string function_outside(const Elf& elf, const std::string& kernel) {
+  constexpr uint8_t kFunction = 2;
+  for (size_t i = 0; i < elf.sections.size(); ++i) {
+    if (elf.sections[i].name != ".text." + kernel) continue;
+    for (const Relocation& r : elf.relocations(i)) {
+      const Symbol& s = elf.symbols[r.symbol];
+      if (s.type == kFunction && s.section != 0 && s.section != i) return std::string(s.name);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
@@ -123,6 +136,7 @@ base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_
   read_variables(elf, k);
   read_constants(elf, k);
   read_pointers(elf, k);
+  k.outside = function_outside(elf, k.name);
   return k;
 }
 

@@ -266,6 +266,9 @@ Error cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
   block->is_writable = !(flags & kReadOnly);
   return kSuccess;
 }
+Error cuMemHostRegister(void* pointer, size_t bytes, unsigned flags) {
+  return cuMemHostRegister_v2(pointer, bytes, flags);
+}
 
 Error cuMemHostUnregister(void* pointer) {
   const Block* block = state().blocks.starting_at(address_of(pointer));

@@ -104,6 +104,7 @@ Error cuCtxCreate_v4(Handle* out, void*, unsigned flags, int device) {
 Error cuCtxCreate_v2(Handle* out, unsigned flags, int device) {
   return cuCtxCreate_v4(out, nullptr, flags, device);
 }
+Error cuCtxCreate(Handle* out, unsigned flags, int device) { return cuCtxCreate_v2(out, flags, device); }
 Error cuCtxCreate_v3(Handle* out, void* affinity, int count, unsigned flags, int device) {
   if (affinity || count) return kNotSupported;
   return cuCtxCreate_v4(out, nullptr, flags, device);
@@ -117,6 +118,7 @@ Error cuCtxDestroy_v2(Handle handle) {
   destroy(handle);
   return kSuccess;
 }
+Error cuCtxDestroy(Handle handle) { return cuCtxDestroy_v2(handle); }
 
 Error cuCtxAttach(Handle* out, unsigned flags) {
   if (!out || flags) return kInvalidValue;
@@ -137,6 +139,7 @@ Error cuCtxPushCurrent_v2(Handle handle) {
   context_stack().push_back(handle);
   return kSuccess;
 }
+Error cuCtxPushCurrent(Handle handle) { return cuCtxPushCurrent_v2(handle); }
 
 Error cuCtxPopCurrent_v2(Handle* out) {
   std::vector<Handle>& stack = context_stack();
@@ -145,6 +148,7 @@ Error cuCtxPopCurrent_v2(Handle* out) {
   stack.pop_back();
   return kSuccess;
 }
+Error cuCtxPopCurrent(Handle* out) { return cuCtxPopCurrent_v2(out); }
 
 Error cuCtxSetCurrent(Handle handle) {
   if (handle && !state().contexts.find(handle)) return kInvalidContext;

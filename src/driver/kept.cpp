@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "state.h"
+#include "variables.h"
 
 namespace triton_runner::driver {
 namespace {
@@ -41,7 +42,7 @@ std::string hex(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-Kept::Before::Before(const Launch& launch) {
+Kept::Before::Before(const Launch& launch) : variables_(contents_of(*launch.function->module)) {
   for (const std::vector<std::byte>& value : launch.values) {
     const Block* block = state().blocks.find(address_in(value));
     if (!block || std::ranges::any_of(blocks_, [&](const Copy& c) { return c.address == block->address; }))
@@ -85,8 +86,10 @@ void Kept::take(const Launch& launch, uint64_t number, const Before& before, con
     }
     text << "pointer " << in - before.blocks_.begin() << ' ' << at - in->address << '\n';
   }
-  const std::string_view code = f.module->ptx ? f.module->ptx->text() : std::string_view(f.module->bytes);
-  write_file(folder / ("kernel." + f.module->level), code.data(), code.size());
+  if (const auto code = code_with(*f.module, before.variables_))
+    write_file(folder / ("kernel." + f.module->level), code->data(), code->size());
+  else
+    text << "missing " << code.error().message << '\n';
   const std::string facts = text.str();
   write_file(folder / "launch.txt", facts.data(), facts.size());  // the last one: the folder is whole
 }

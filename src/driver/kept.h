@@ -1,10 +1,12 @@
 // Kept keeps launches as files, of which `triton-runner cuda --capture` makes cases: the first one of each kernel, and
 // those that a fault ends.
 //
-//   Kept::Before before(launch);                   // copies the blocks that its parameters point to
+//   Kept::Before before(launch);                   // copies the blocks that its parameters point to, and its module's variables
 //   ... the launch ...
 //   state().kept->take(launch, number, before, fault);
 #pragma once
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +34,7 @@ class Kept {
       std::vector<std::byte> bytes;
     };
     std::vector<Copy> blocks_;
+    std::map<std::string, std::string, std::less<>> variables_;  // of the module, by name
   };
   bool looks_at(const Launch& launch) const;
   // fault: its first line; empty: the launch ran to its end.

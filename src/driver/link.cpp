@@ -306,6 +306,9 @@ Error cuLinkCreate_v2(unsigned count, int* options, void** values, Handle* out) 
   *out = state().links.add(std::move(link));
   return kSuccess;
 }
+Error cuLinkCreate(unsigned count, int* options, void** values, Handle* out) {
+  return cuLinkCreate_v2(count, options, values, out);
+}
 
 Error cuLinkAddData_v2(Handle handle, int type, void* data, size_t bytes, const char* name, unsigned, int*,
                        void**) {
@@ -313,6 +316,10 @@ Error cuLinkAddData_v2(Handle handle, int type, void* data, size_t bytes, const 
   if (!link) return kInvalidHandle;
   if (!data || bytes == 0) return kInvalidValue;
   return add(*link, type, std::string(static_cast<const char*>(data), bytes), name);
+}
+Error cuLinkAddData(Handle handle, int type, void* data, size_t bytes, const char* name, unsigned count,
+                    int* options, void** values) {
+  return cuLinkAddData_v2(handle, type, data, bytes, name, count, options, values);
 }
 
 Error cuLinkAddFile_v2(Handle handle, int type, const char* path, unsigned, int*, void**) {
@@ -324,6 +331,9 @@ Error cuLinkAddFile_v2(Handle handle, int type, const char* path, unsigned, int*
   std::stringstream text;
   text << in.rdbuf();
   return add(*link, type, text.str(), path);
+}
+Error cuLinkAddFile(Handle handle, int type, const char* path, unsigned count, int* options, void** values) {
+  return cuLinkAddFile_v2(handle, type, path, count, options, values);
 }
 
 Error cuLinkComplete(Handle handle, void** out, size_t* bytes) {

@@ -13,6 +13,7 @@
 
 #include "calls.h"
 #include "listing.h"
+#include "variables.h"
 
 namespace triton_runner::driver {
 namespace {
@@ -71,91 +72,6 @@ base::Result<artifact::DeviceCode> choose(const std::string& bytes) {
   }
   if (!best) return base::failure("no piece of the image is for " + state().chip.target(), notes);
   return *best;
-}
-
-Address place_block(Module& module, const std::string& label, uint64_t bytes, uint64_t align,
-                    bool is_writable) {
-  Block* block = state().blocks.allocate(bytes, Kind::kVariable, "variable", std::max<uint64_t>(align, 256));
-  if (!block) throw std::bad_alloc();
-  block->label = label + " (" + std::to_string(bytes) + " bytes)";
-  block->is_writable = is_writable;
-  block->context = module.context;
-  module.blocks.push_back(block->address);
-  return block->address;
-}
-
-Module::Variable place(Module& module, std::string_view name, uint64_t bytes, uint64_t align,
-                       bool is_writable) {
-  const Address at = place_block(module, "variable '" + std::string(name) + "'", bytes, align, is_writable);
-  (*module.addresses)[std::string(name)] = at;
-  return module.variables[std::string(name)] = {at, bytes};
-}
-
-void place_variables(Module& module) {
-  const ptx::Module& text = *module.ptx;
-  auto each = [&](auto&& f) {
-    for (const ptx::Variable& v : text.variables()) f(v);
-    for (const ptx::Function* fn : text.functions())
-      for (const ptx::Variable& v : fn->variables) f(v);
-  };
-  auto is_ours = [](const ptx::Variable& v) {
-    return (v.space == ptx::Space::kGlobal || v.space == ptx::Space::kConst) && !v.is_extern && v.bytes > 0;
-  };
-  each([&](const ptx::Variable& v) {
-    if (!is_ours(v)) return;
-    const Module::Variable at = place(module, v.name, v.bytes, v.align, v.space == ptx::Space::kGlobal);
-    std::memcpy(reinterpret_cast<void*>(at.address), v.initial.data(),
-                std::min<size_t>(v.initial.size(), v.bytes));
-  });
-  each([&](const ptx::Variable& v) {
-    if (!is_ours(v)) return;
-    for (const auto& r : v.relocations) {
-      auto it = module.variables.find(r.symbol);
-      const uint64_t base =
-          it != module.variables.end() ? it->second.address : simt::function_address(text, r.symbol);
-      const uint64_t value = base + static_cast<uint64_t>(r.addend);
-      if (r.offset + 8 <= v.bytes)
-        std::memcpy(reinterpret_cast<char*>(module.variables.find(v.name)->second.address) + r.offset, &value,
-                    8);
-    }
-  });
-}
-
-void put_pointer(Module& module, const artifact::CubinKernel::Pointer& p, Address holder, uint64_t bytes) {
-  auto target = module.variables.find(p.symbol);
-  if (target == module.variables.end() || p.offset + 8 > bytes) return;
-  const uint64_t value = p.value + target->second.address;
-  std::memcpy(reinterpret_cast<char*>(holder) + p.offset, &value, 8);
-}
-
-// The constant memory of a cubin, whose variables lie in one bank.
-void place_constants(Module& module, const artifact::CubinKernel& kernel) {
-  const std::string name(artifact::kConstantMemory);
-  if (kernel.constants.empty() || module.addresses->contains(name)) return;
-  const std::string& bank = kernel.banks.at(3);
-  const Address at = place_block(module, name, bank.size(), 256, false);
-  std::memcpy(reinterpret_cast<void*>(at), bank.data(), bank.size());
-  (*module.addresses)[name] = at;
-  for (const auto& c : kernel.constants) module.variables[c.name] = {at + c.offset, c.bytes};
-  for (const auto& p : kernel.pointers)
-    if (p.bank == 3) put_pointer(module, p, at, bank.size());
-}
-
-// Those of a cubin that the kernel sees; other kernels of the cubin share them.
-void place_variables(Module& module, const artifact::CubinKernel& kernel) {
-  std::vector<bool> is_new;
-  for (const auto& v : kernel.variables) {
-    is_new.push_back(!module.variables.contains(v.name));
-    if (!is_new.back()) continue;
-    const Module::Variable at = place(module, v.name, v.bytes.size(), v.align, true);
-    std::memcpy(reinterpret_cast<void*>(at.address), v.bytes.data(), v.bytes.size());
-  }
-  for (const auto& p : kernel.pointers) {
-    if (p.bank >= 0 || !is_new[p.variable]) continue;
-    const auto& holder = module.variables.find(kernel.variables[p.variable].name)->second;
-    put_pointer(module, p, holder.address, holder.bytes);
-  }
-  place_constants(module, kernel);
 }
 
 void add_function(Module& module, std::shared_ptr<Function> function) {

@@ -273,6 +273,7 @@ Error cuStreamDestroy_v2(Handle handle) {
   state().streams.remove(handle);
   return kSuccess;
 }
+Error cuStreamDestroy(Handle handle) { return cuStreamDestroy_v2(handle); }
 Error cuStreamQuery(Handle handle) {
   Stream* stream = stream_of(handle);
   if (!stream) return kInvalidHandle;
@@ -465,6 +466,7 @@ Error cuEventQuery(Handle handle) {
 }
 Error cuEventSynchronize(Handle handle) { return cuEventQuery(handle); }
 Error cuEventDestroy_v2(Handle handle) { return state().events.remove(handle) ? kSuccess : kInvalidHandle; }
+Error cuEventDestroy(Handle handle) { return cuEventDestroy_v2(handle); }
 Error cuEventElapsedTime(float* out, Handle begin, Handle end) { return elapsed(out, begin, end); }
 Error cuEventElapsedTime_v2(float* out, Handle begin, Handle end) { return elapsed(out, begin, end); }
 

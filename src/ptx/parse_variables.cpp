@@ -58,6 +58,7 @@ bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::
     v.bytes = element;
     v.is_array = vector > 1;
     bool open = false;
+    v.initial_offset = here();
     skip();
     while (*p_ == '[') {
       ++p_;
@@ -75,6 +76,7 @@ bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::
         v.bytes *= n;
         if (!expect(']', "a size")) return false;
       }
+      v.initial_offset = here();
       skip();
     }
     const uint64_t row = v.bytes;
@@ -82,6 +84,7 @@ bool Parser::parse_variables(Space space, Linkage linkage, bool parameter, std::
     if (*p_ == '=' && !parameter) {
       ++p_;
       if (!parse_initial(v, static_cast<uint32_t>(element / vector))) return false;
+      v.initial_length = here() - v.initial_offset;
       if (open && row) v.bytes = (v.initial.size() + row - 1) / row * row;
       if (v.initial.size() > v.bytes)
         return fail(v.offset, "'" + std::string(v.name) + "' has " + std::to_string(v.bytes) +

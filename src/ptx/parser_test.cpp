@@ -3,6 +3,8 @@
 // (tests/cases/ptx).
 #include <triton_runner/ptx/module.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <random>
@@ -199,6 +201,27 @@ TEST(initial_values) {
   const Variable& p = m->variables()[1];
   CHECK_EQ(p.relocations.size(), 2u);
   CHECK(p.relocations[0].symbol == "a" && p.relocations[0].addend == 4 && p.relocations[1].offset == 8);
+}
+
+TEST(initial_values_are_replaced_in_the_text) {
+  const std::string head = kHead;
+  auto m = parsed(head + ".global .b32 a [4] = { 1,\n 2 } , b;\n.const .f32 f;.global .u64 p = a;\n");
+  std::vector<Variable> changed;
+  const std::array<uint32_t, 3> ints{7, 0, 9}, bits{0x3f800000, 0, 0};
+  for (const Variable& v : m->variables()) changed.insert(changed.begin(), v);
+  const auto named = [&](std::string_view name) -> Variable& {
+    return *std::ranges::find(changed, name, &Variable::name);
+  };
+  named("a").initial = std::as_bytes(std::span(ints));
+  named("b").initial = std::as_bytes(std::span(ints)).first(4);
+  named("f").initial = std::as_bytes(std::span(bits)).first(4);
+  const Variable::Relocation to{0, "b", 4};
+  named("p").relocations = {&to, 1};
+  const std::string text = with_initial_values(*m, changed);
+  CHECK_EQ(
+      text,
+      head + ".global .b32 a [4] = {7, 0, 9} , b = 7;\n.const .f32 f = 0f3F800000;.global .u64 p = b+4;\n");
+  CHECK_EQ(parsed(text)->variables()[0].initial.size(), 12u);
 }
 
 // Each word of the forms is a modifier or a set of them, and each form takes its own first alternatives.

@@ -27,6 +27,43 @@ std::string digits_of(uint64_t value, int digits) {
   return out;
 }
 
+size_t element_bytes(const Variable& v) { return static_cast<size_t>(std::max(1, (bits(v.type) + 7) / 8)); }
+
+// "= {1, 2}", or nothing for a variable without initial values.
+std::string initial_text(const Variable& v) {
+  if (v.initial.empty()) return "";
+  const size_t element = element_bytes(v);
+  std::string out = v.is_array ? " = {" : " = ";
+  const auto plain = [&](size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, v.initial.data() + at, std::min<size_t>(element, 8));
+    if (v.type == Mod::kF32) return "0f" + digits_of(word, 8);
+    if (v.type == Mod::kF64) return "0d" + digits_of(word, 16);
+    return std::to_string(word);
+  };
+  const auto address = [](const Variable::Relocation& r) {
+    std::string text(r.symbol);
+    if (r.addend) text += "+" + std::to_string(r.addend);
+    return text;
+  };
+  size_t next = 0;  // relocations come in the order of their offsets
+  for (size_t at = 0; at < v.initial.size(); at += element) {
+    if (at) out += ", ";
+    while (next + 1 < v.relocations.size() && v.relocations[next + 1].offset <= at) ++next;
+    const bool any = next < v.relocations.size() && v.relocations[next].offset <= at;
+    const uint64_t byte = any ? at - v.relocations[next].offset : 0;
+    if (any && element >= 4 && byte == 0) {
+      out += address(v.relocations[next]);
+    } else if (any && element == 1 && byte < 8) {
+      out += "0xFF" + std::string(2 * byte, '0') + "(" + address(v.relocations[next]) + ")";
+    } else {
+      out += plain(at);
+    }
+  }
+  if (v.is_array) out += "}";
+  return out;
+}
+
 class Printer {
  public:
   explicit Printer(const Module& module) : module_(module) {
@@ -39,7 +76,6 @@ class Printer {
 
  private:
   void variable(const Variable& v);
-  void values(const Variable& v, size_t element);
   void signature(const Function& f, std::string_view name);
   void parameters(std::span<const Variable> list);
   void attributes(const Function& f);
@@ -74,37 +110,8 @@ class Printer {
   std::map<LineKey, const SourceLine*> written_;  // the .loc written last at a place
 };
 
-void Printer::values(const Variable& v, size_t element) {
-  const auto plain = [&](size_t at) {
-    uint64_t word = 0;
-    std::memcpy(&word, v.initial.data() + at, std::min<size_t>(element, 8));
-    if (v.type == Mod::kF32) return "0f" + digits_of(word, 8);
-    if (v.type == Mod::kF64) return "0d" + digits_of(word, 16);
-    return std::to_string(word);
-  };
-  const auto address = [](const Variable::Relocation& r) {
-    std::string text(r.symbol);
-    if (r.addend) text += "+" + std::to_string(r.addend);
-    return text;
-  };
-  size_t next = 0;  // relocations come in the order of their offsets
-  for (size_t at = 0; at < v.initial.size(); at += element) {
-    if (at) out_ += ", ";
-    while (next + 1 < v.relocations.size() && v.relocations[next + 1].offset <= at) ++next;
-    const bool any = next < v.relocations.size() && v.relocations[next].offset <= at;
-    const uint64_t byte = any ? at - v.relocations[next].offset : 0;
-    if (any && element >= 4 && byte == 0) {
-      out_ += address(v.relocations[next]);
-    } else if (any && element == 1 && byte < 8) {
-      out_ += "0xFF" + std::string(2 * byte, '0') + "(" + address(v.relocations[next]) + ")";
-    } else {
-      out_ += plain(at);
-    }
-  }
-}
-
 void Printer::variable(const Variable& v) {
-  const size_t element = static_cast<size_t>(std::max(1, (bits(v.type) + 7) / 8));
+  const size_t element = element_bytes(v);
   out_ += linkage_text(v.linkage);
   out_ += space_text(v.space);
   if (!v.is_pointer && v.align != element) out_ += " .align " + std::to_string(v.align);
@@ -114,10 +121,7 @@ void Printer::variable(const Variable& v) {
   const auto renamed = variable_names_.find(&v);
   out_ += " " + (renamed != variable_names_.end() ? renamed->second : std::string(v.name));
   if (v.is_array) out_ += v.bytes ? "[" + std::to_string(v.bytes / element) + "]" : "[]";
-  if (v.initial.empty()) return;
-  out_ += v.is_array ? " = {" : " = ";
-  values(v, element);
-  if (v.is_array) out_ += "}";
+  out_ += initial_text(v);
 }
 
 void Printer::parameters(std::span<const Variable> list) {
@@ -421,6 +425,19 @@ std::string Printer::print() {
 }
 
 }  // namespace
+
+std::string with_initial_values(const Module& module, std::vector<Variable> variables) {
+  std::ranges::sort(variables, {}, &Variable::initial_offset);
+  const std::string_view text = module.text();
+  std::string out;
+  size_t from = 0;
+  for (const Variable& v : variables) {
+    out += text.substr(from, v.initial_offset - from);
+    out += initial_text(v);
+    from = size_t{v.initial_offset} + v.initial_length;
+  }
+  return out += text.substr(from);
+}
 
 std::string print_canonical(const Module& module) { return Printer(module).print(); }
 

@@ -4,9 +4,10 @@
 
 Installs numba-cuda with NVIDIA's compilers from the package index into build/foreign, a venv of its own, and
 runs the tests of its wheel file by file through `triton-runner cuda`. A file that takes longer than --limit
-seconds counts as one that did not end. Prints a row a file and what failed, and keeps rows and outputs in
-build/foreign, so that a run goes on where the last one of the same library stopped; --failed runs what did
-not pass again, whatever library the other rows are of. --write records the counts in results/foreign.json.
+seconds counts as one that did not end; a run in which no test passed fails. Prints a row a file and what
+failed, and keeps rows and outputs in build/foreign, so that a run goes on where the last one of the same
+library stopped; --failed runs what did not pass again, whatever library the other rows are of. --write
+records the counts in results/foreign.json.
 """
 
 import argparse
@@ -167,7 +168,7 @@ def main() -> int:
     print("in all:", ", ".join(f"{n} {how}" for how, n in total.items()))
     if given.write:
         results.record("foreign", "numba-cuda", "numba-cuda's own tests", "make foreign", dict(total))
-    return int(any(how not in (*RIGHT, "files left out") for how in total))
+    return int(not total["passed"] or any(how not in (*RIGHT, "files left out") for how in total))
 
 
 if __name__ == "__main__":

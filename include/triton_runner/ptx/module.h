@@ -49,7 +49,8 @@ struct Variable {
     int64_t addend;
   };
   std::span<const Relocation> relocations;
-  uint32_t offset = 0;  // in the module's text
+  uint32_t offset = 0;                              // in the module's text
+  uint32_t initial_offset = 0, initial_length = 0;  // of "= {1, 2}" in the text; length 0: nothing is written
 };
 
 // Variables, each at an address of its own: for (const Variable& v : function.variables).
@@ -209,6 +210,10 @@ base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string 
 // whose registers are declared by `registers` and by the text itself.
 base::Result<std::shared_ptr<const Module>> parse_body(std::string body, std::span<const Register> registers,
                                                        std::string filename = "<inline asm>");
+
+// The module's text in which each of `variables`, copies of the module's own, has the copy's `initial` values and
+// `relocations`, which may be others. All else stays, and each line keeps its number unless an old value had several.
+std::string with_initial_values(const Module& module, std::vector<Variable> variables);
 
 // The text written from the graph alone: parses to an equal graph and prints the same again. Comments and
 // debug sections are not in it.

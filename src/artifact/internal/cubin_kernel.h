@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -49,10 +50,17 @@ struct CubinKernel {
     uint64_t value = 0;  // the place in the kernel's section (is_code), else what is added to the address
   };
   std::vector<Pointer> pointers;
+  std::string outside;  // a function of another section that the code names; empty: there is none
 };
 
 // Reads kernel `name` of a cubin, or its only kernel where the name is empty. Fails as artifact::describe does.
 base::Result<CubinKernel> read_cubin_kernel(std::string_view bytes, std::string_view name,
                                             const std::string& filename);
+
+// The cubin in which variables begin with other bytes, by name. The variables of a section without bytes get some at
+// the cubin's end.
+base::Result<std::string> with_variables(std::string cubin,
+                                         const std::map<std::string, std::string, std::less<>>& variables,
+                                         const std::string& filename);
 
 }  // namespace triton_runner::artifact

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 
 import numpy
@@ -274,6 +275,25 @@ def test_loops_and_branches_become_what_they_hold():
     rounds(shrinker, ir_edits.steps())
     assert "scf." not in shrinker.best and ir_edits.size(shrinker.best)[0] <= 4
     assert ir_edits.parsed(shrinker.best) is not None
+
+
+@pytest.mark.parametrize(
+    ("file", "kernel", "stays"),
+    (
+        ("pointers.ptx", "by_table", ("by_table", "table")),  # a variable of function pointers, by NVRTC
+        ("numbers.ptx", "wide", ("wide",)),
+        ("heap.ptx", "allocate", ("allocate", "malloc")),
+    ),
+)
+def test_functions_and_variables_that_nobody_names_leave(file, kernel, stays):
+    text = (reduce_check.TESTS / "foreign" / file).read_text()
+    holds = lambda one: all(re.search(rf"\b{name}\b", one) for name in stays)  # noqa: E731
+    shrinker = Shrinker(text, holds, ptx_edits.size)
+    shrinker.attempt(ptx_edits.stripped(text))
+    rounds(shrinker, ptx_edits.steps())
+    module = ptx.parse(shrinker.best)
+    assert [function.name for function in module.functions if function.is_entry] == [kernel]
+    assert ptx_edits.size(shrinker.best)[0] <= 2
 
 
 def test_ptx_stays_valid():

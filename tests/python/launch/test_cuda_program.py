@@ -10,10 +10,14 @@ import subprocess
 import sys
 import time
 
+import cuda_variables
 import numpy as np
 import psutil
 import pytest
+import triton_runner
 from triton_runner import open_case
+from triton_runner._base import tools
+from triton_runner._kernel.cases import archive
 
 PROGRAM = pathlib.Path(__file__).with_name("cuda_calls.py")
 CPP = """
@@ -38,6 +42,20 @@ def test_a_program_runs_unchanged(is_child):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "right on Triton Runner H100 (CPU)\n"
     assert done.stderr == ""
+
+
+def test_functions_that_strangers_look_up_when_they_start_are_there():
+    """Taichi asks for first spellings of functions that have a second one, Dr.Jit for those of graphics."""
+    names = "cuEventDestroy cuStreamDestroy cuCtxDestroy cuCtxCreate cuLinkCreate cuMemHostRegister"
+    names += " cuGraphicsGLRegisterBuffer cuGLGetDevices cuGraphicsEGLRegisterImage"
+    program = (
+        "import ctypes, sys; cuda = ctypes.CDLL('libcuda.so.1');"
+        "print([getattr(cuda, name) for name in sys.argv[1:]]);"
+        "print(cuda.cuInit(0), cuda.cuGraphicsGLRegisterBuffer(0, 0, 0), cuda.cuEventDestroy(0))"
+    )
+    done = run(sys.executable, "-c", program, *names.split())
+    assert done.stdout.endswith("\n0 801 400\n"), done.stderr
+    assert "cuGraphicsGLRegisterBuffer is not part of this driver: CUDA_ERROR_NOT_SUPPORTED" in done.stderr
 
 
 def test_an_interpreters_own_words_are_not_told():
@@ -115,6 +133,76 @@ def test_the_launch_that_stops_is_debugged():
     done = subprocess.run(list(map(str, command)), input="continue\nquit\n", capture_output=True, text=True)
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stderr
     assert "out of bounds in ld.global.f32" in done.stdout
+
+
+@pytest.fixture
+def variables(request, tmp_path):
+    """The words of cuda_variables.py by which it loads PTX or machine code."""
+    if request.param == "ptx":
+        return []
+    made = tmp_path / "kernel.cubin"
+    compiled = triton_runner.compile(cuda_variables.PTX, target="cuda:90", from_="ptx", to="cubin")
+    made.write_bytes(compiled.asm["cubin"])
+    return [made]
+
+
+@pytest.mark.parametrize("variables", ("ptx", "cubin"), indirect=True)
+@pytest.mark.parametrize("surplus", (0, 1))
+def test_a_case_has_the_variables_as_the_launch_found_them(tmp_path, variables, surplus):
+    program, cases = PROGRAM.with_name("cuda_variables.py"), tmp_path / "cases"
+    done = run(program, surplus, "", *variables, options=("--capture", cases))
+    assert done.returncode == surplus, done.stderr
+    assert "launch 0 of math::scale: triton-runner debug" in done.stderr
+    opened = open_case(cases / "scale-0.trcase")
+    ran = opened.run()
+    if surplus:
+        assert ran.trap.kind == "out of bounds"
+        return
+    assert ran.trap is None and opened.differences(ran) == {}
+    (array,) = [value for value in ran.arrays.values() if getattr(value, "shape", ())]
+    np.testing.assert_array_equal(array.view(np.float32), np.arange(100, dtype=np.float32) * 3 + 5)
+    if not variables:  # machine code keeps its names
+        assert opened.name == "scale"
+        assert cuda_variables.KERNEL not in opened.archive.text(archive.artifact("scale", "ptx"))
+
+
+@pytest.mark.parametrize("variables", ("ptx", "cubin"), indirect=True)
+def test_a_variable_that_holds_an_address_is_the_reason_why_there_is_no_case(tmp_path, variables):
+    program, cases = PROGRAM.with_name("cuda_variables.py"), tmp_path / "cases"
+    done = run(program, 0, "pointer", *variables, options=("--capture", cases))
+    assert done.returncode == 0, done.stderr
+    assert (
+        "launch 0 of math::scale is not captured: variable 'table' holds an address of block" in done.stderr
+    )
+    assert not list(cases.glob("*"))
+
+
+def test_machine_code_that_is_to_be_linked_is_refused_by_its_function(tmp_path):
+    ptxas = tools.toolkit("ptxas")
+    if ptxas is None:
+        pytest.skip("there is no ptxas here")
+    head, entry, rest = cuda_variables.PTX.partition(".visible .entry")
+    other = """.visible .func other(.param .b32 x)
+{ .reg .b32 %r<2>; ld.param.b32 %r1,[x]; st.global.u32 [factor],%r1; ret; }
+"""
+    call = " { .param .b32 x; st.param.b32 [x],%r1; call.uni other,(x); }\n ret;\n}"
+    (tmp_path / "kernel.ptx").write_text(head + other + entry + rest.replace(" ret;\n}", call))
+    made = tmp_path / "kernel.cubin"
+    subprocess.run([ptxas, "-c", "-arch", "sm_90", tmp_path / "kernel.ptx", "-o", made], check=True)
+    done = run(PROGRAM.with_name("cuda_variables.py"), 0, "unset", made)
+    assert done.returncode == 1
+    assert "its code names the function 'other', which is in another section" in done.stderr
+    assert "cuLaunchKernel: 801" in done.stderr
+
+
+def test_a_captured_case_is_reduced(tmp_path):
+    program, cases = PROGRAM.with_name("cuda_variables.py"), tmp_path / "cases"
+    assert run(program, 1, "", options=("--capture", cases)).returncode == 1
+    small = triton_runner.reduce(str(cases / "scale-0.trcase"), "trap:oob")
+    assert small.size[0] <= 4 < small.size_before[0]
+    assert ".global" not in small.text.replace(".global.", "")  # variables leave, too
+    with pytest.raises(triton_runner.DiagnosticError, match="does not say how many threads a block has"):
+        triton_runner.reduce(cuda_variables.PTX, "trap", grid=(1,), args=[np.zeros(100, np.float32), 101])
 
 
 def test_nothing_is_captured_of_another_kernel(tmp_path):

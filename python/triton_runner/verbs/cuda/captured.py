@@ -20,7 +20,8 @@ _FLOATS = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
 @dataclasses.dataclass
 class Launch:
     """A launch as the driver kept it. values: its parameters' bytes, or (block, offset) of those that point
-    into memory; memory: what each block held before it; fault: what stopped it."""
+    into memory; memory: what each block held before it; fault: what stopped it; missing: why its code is not
+    kept."""
 
     folder: Path
     kernel: str = ""
@@ -32,6 +33,7 @@ class Launch:
     cluster: tuple = ()
     shared: int = 0
     fault: str = ""
+    missing: str = ""
     memory: list = dataclasses.field(default_factory=list)
     values: list = dataclasses.field(default_factory=list)
 
@@ -79,8 +81,25 @@ def _value(launch: Launch, param, value, element: type):
     return int.from_bytes(value, "little")
 
 
+def _with_short_name(launch: Launch) -> None:
+    """Gives the kernel of PTX a name that people write: smooth for _ZN8__main__6smoothB2v1B96cw51cX..."""
+    text = launch.text.read_text()
+    mentioned = set(re.findall(r"[\w$]+", re.sub(r'"[^"]*"|//.*', "", text)))  # not those of files
+    short = re.sub(r"\W", "_", launch.shown.rpartition("::")[2])
+    while short in mentioned or not short or short[0].isdigit():
+        short = f"kernel_{short}"
+    if launch.shown != launch.kernel:
+        name = re.escape(launch.kernel)  # and of its parameters
+        launch.text.write_text(re.sub(rf"(?<![\w$]){name}(?=_param_\d|[^\w$])", short, text))
+        launch.kernel = short
+
+
 def _run(launch: Launch) -> None:
+    if launch.missing:
+        raise fail(launch.missing)
     is_text = launch.level == "ptx"
+    if is_text:
+        _with_short_name(launch)
     element = element_of(launch.text.read_text()) if is_text else numpy.uint8
     metadata = {"name": launch.kernel, "shared": launch.shared}
     shape = {"block": launch.block, "cluster": launch.cluster if launch.cluster != (1, 1, 1) else None}

@@ -40,10 +40,13 @@ def reduce_command(file, oracle, output, grid, args, constexprs, options, python
     The output file always holds the smallest valid result so far, so that Ctrl-C loses nothing.
     """
     from triton_runner._artifact import shell_arguments
+    from triton_runner._kernel.cases.case import open_case
     from triton_runner.verbs.reduce import run as reducing
 
     suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
-    output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
+    if suffix == ".trcase":
+        suffix = f".{open_case(file).subject.entry}"
+    output = output or f"reduced{suffix}"
     with telling() as say:
         small = reducing.reduce(
             file, oracle, out=output, grid=shell_arguments.parse_grid(grid) if grid else None,

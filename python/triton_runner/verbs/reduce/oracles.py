@@ -46,7 +46,7 @@ _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operato
 @dataclasses.dataclass(frozen=True)
 class Candidates:
     """How the texts that are tried are compiled and run: level, target, name, metadata; grid and arguments,
-    where they run."""
+    where they run; block and cluster, of PTX that does not say them."""
 
     level: str
     target: str
@@ -55,6 +55,8 @@ class Candidates:
     grid: tuple | None = None
     arguments: Arguments | None = None
     timeout: float = 60.0
+    block: tuple | None = None
+    cluster: tuple | None = None
 
     def compile(self, text: str, to: str) -> dict:
         """The answer of a worker: "result", or what it failed with."""
@@ -72,27 +74,33 @@ class Candidates:
 
     def engine(self, text: str, level: str, checks: str | None = None) -> Outcome | None:
         """The run of a text on the engine; None where the engine refuses it."""
+        self.check_arguments()
+        try:
+            return self.run_at(text, level, checks)
+        except DiagnosticError:
+            return None
+
+    def check_arguments(self) -> None:
         if self.arguments is None:
             raise fail(
                 "this oracle runs the kernel, and its arguments are not known",
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
-        try:
-            return self._launch(text, level).run(level, checks=checks, timeout=self.timeout)
-        except DiagnosticError:
-            return None
 
-    def _launch(self, text: str, level: str) -> Relaunch:
+    def run_at(self, text: str, level: str, checks: str | None = None) -> Outcome:
+        """The run of a text on the engine. Errors: what the engine refuses it with."""
         about = self.metadata
-        return Relaunch(
-            self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
-        )
+        launch = Relaunch(
+            self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments,
+            self.block, self.cluster,
+        )  # fmt: skip
+        return launch.run(level, checks=checks, timeout=self.timeout)
 
     def refusal(self, text: str) -> list[str]:
         """Says why a text cannot be run; empty where it can, or where no arguments are given."""
         try:
             if self.arguments is not None:
-                self._launch(text, self.level).run(self.level, timeout=self.timeout)
+                self.run_at(text, self.level)
         except DiagnosticError as error:
             return [f"it cannot be run: {error.message}", *error.notes]
         return []

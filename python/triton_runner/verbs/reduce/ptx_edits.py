@@ -1,8 +1,10 @@
 """Makes PTX smaller: an instruction whose result nobody reads leaves, one whose result is read gives 0
-instead; debug information, comments and labels that nobody jumps to leave."""
+instead; debug information, comments, labels that nobody jumps to, and functions, kernels and variables that
+nobody names leave."""
 
 from __future__ import annotations
 
+import collections
 import functools
 import re
 
@@ -35,6 +37,10 @@ def stripped(text: str) -> str:
     short = re.sub(r"(?m)^\s*\.(?:loc|file)\b.*\n", "", short)
     short = re.sub(r"//[^\n]*", "", short)
     short = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", short)
+    short = re.sub(r"(?<=[,(])\s*\n\s*", " ", short)  # compilers write calls in several lines
+    short = re.sub(r"(\bcall(?:\.\w+)*)\s*\n\s*", r"\1 ", short)
+    short = re.sub(r"\s*\n\s*(?=[(),;])", " ", short)
+    short = re.sub(r";[ \t]+(?=\S)", ";\n", short)
     short = re.sub(r"(?m)^\s*\n", "", short)
     return short if _parsed(short) is not None else text
 
@@ -42,7 +48,62 @@ def stripped(text: str) -> str:
 def steps() -> list:
     """Returns what the reduction of PTX tries, a round."""
     leave = [functools.partial(_leave, instead=instead) for instead in (_nothing, _zero, _operand)]
-    return [*leave, _redirected, _labels]
+    return [_declarations, *leave, _redirected, _labels]
+
+
+_DECLARED = re.compile(
+    r"(?m)^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)*\.(entry|func|global|const|shared)\b"
+)
+_FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\.\w+\s+)*(?:\([^)]*\)\s*)?([\w$]+)")
+_VARIABLE = re.compile(r"([\w$]+)\s*(?:\[[^\]]*\]\s*)*(?:=.*)?;$", re.S)
+
+
+def _declared(text: str) -> list[tuple]:
+    """(kind, name, start, end) of the functions and variables that stand outside of functions."""
+    found, at = [], 0
+    while match := _DECLARED.search(text, at):
+        kind, start = match[1], match.start()
+        at = text.find(";", start) + 1 or len(text)
+        brace = text.find("{", start)
+        if kind in ("entry", "func") and 0 <= brace < at:
+            depth, at = 1, brace + 1
+            while depth and at < len(text):
+                depth += {"{": 1, "}": -1}.get(text[at], 0)
+                at += 1
+        own = text[start:at]
+        named = _FUNCTION.search(own) if kind in ("entry", "func") else _VARIABLE.search(own)
+        if named:
+            found.append((kind, named[1], start, at))
+    return found
+
+
+def _declarations(shrinker: Shrinker) -> None:
+    """Functions, kernels and variables leave that nothing else of the text names; one kernel stays."""
+
+    def places(text: str) -> list:
+        declared = _declared(text)
+        own = collections.Counter()
+        for _, name, start, end in declared:
+            own[name] += _mentions(text[start:end])[name]
+        everywhere = _mentions(text)
+        return [name for name in dict.fromkeys(one[1] for one in declared) if own[name] == everywhere[name]]
+
+    def edited(text: str, chosen) -> str | None:
+        parts, at, declared = [], 0, _declared(text)
+        if all(name in chosen for kind, name, _, _ in declared if kind == "entry"):
+            return None
+        for _, name, start, end in declared:
+            if name in chosen:
+                parts.append(text[at:start])
+                at = end
+        changed = "".join([*parts, text[at:]])
+        return changed if _parsed(changed) is not None else None
+
+    shrinker.each(places, edited)
+
+
+def _mentions(text: str) -> collections.Counter:
+    return collections.Counter(re.findall(r"[\w$]+", text))
 
 
 class _Body:
@@ -185,12 +246,15 @@ def _without_dead(text: str | None) -> str | None:
 
 
 def _labels(shrinker: Shrinker) -> None:
-    """Labels that nobody jumps to, and declarations of registers that nobody names."""
+    """Labels that nobody jumps to, and declarations of registers and of variables that nobody names."""
     label = re.compile(r"^\s*(\$?\w+):\s*$")
+    variable = re.compile(r"^\s*\.(?:param|local|shared)\b[^;(]*?([\w$]+)\s*(?:\[\d+\])?;\s*$")
 
     def places(text: str) -> list:
         lines = text.split("\n")
         unused = [i for i, line in enumerate(lines) if (m := label.match(line)) and text.count(m[1]) == 1]
+        named = _mentions(text)
+        unused += [i for i, line in enumerate(lines) if (m := variable.match(line)) and named[m[1]] == 1]
         for i, line in enumerate(lines):
             declared = re.match(r"\s*\.reg \.\w+\s+(%\w+)<\d+>;", line)
             if declared and not re.search(re.escape(declared[1]) + r"\d", text):

@@ -137,6 +137,7 @@ def _of_case(case: Case, python: bool, timeout: float):
     if not python:
         level = case.subject.entry
         about = case.subject.metadata
+        more |= {"block": case.subject.block, "cluster": case.subject.cluster}
         return case.subject.texts[level], oracles.Candidates(level, case.target, case.name, about, **more)
     if "kernel.py" not in case.archive or "signature" not in case.about:
         raise case.archive.bad("it has no Python of its kernel that could be compiled again")

@@ -27,6 +27,11 @@ base::Result<std::unique_ptr<exec::Kernel>> load_cubin(std::string_view cubin, s
   };
   const sass::Function* function = (*module)->find(kernel->name);
   if (!function) return bad("it is not in the listing");
+  if (!kernel->outside.empty())
+    return bad(
+        "its code names the function '" + kernel->outside + "', which is in another section",
+        {"this machine code is to be linked (nvcc -rdc=true), which is not done here: give its PTX, or "
+         "machine code of the whole program (-rdc=false)"});
   for (const sass::Instruction& in : function->body)
     if (!in.words[0] && !in.words[1])
       return (*module)->diagnostic(in.offset, "the bits of this instruction are not in the listing",
