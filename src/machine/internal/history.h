@@ -112,6 +112,16 @@ class Cells {
       each_of(page, base, begin, end, f);
     });
   }
+  // The cells of some bytes, if they lie open and in one page, and the bytes are cells in full; else none.
+  std::span<C> open_cells(uint64_t address, uint64_t bytes) {
+    const uint64_t number = address / kPage, of_pages = number / std::tuple_size_v<Pages>;
+    const auto& [known, pages] = recent_[of_pages % recent_.size()];
+    if (!pages || known != of_pages) return {};
+    Page& page = (*pages)[number % std::tuple_size_v<Pages>];
+    const uint64_t at = address % kPage, rest = (uint64_t{1} << page.shift) - 1;
+    if (page.cells.empty() || ((at | bytes) & rest) || at + bytes > kPage) return {};
+    return {&page.cells[at >> page.shift], bytes >> page.shift};
+  }
   // The same of bytes that some threads access in order, `unit` each: row(row, its address, its bytes) for each of their rows, and
   // f() for the cells of one of which row() gives false, having changed nothing, and of those that come after it in the page.
   template <class R, class F>
@@ -120,11 +130,9 @@ class Cells {
     over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
       const auto first = static_cast<uint16_t>((begin - base) >> page.shift),
                  last = static_cast<uint16_t>((end - base) >> page.shift);
-      if (!page.full && cut(page, first, last)) {
-        uint32_t k = 0;
-        while (page.rows[k].begin != first) ++k;
-        for (; begin < end; ++k) {
-          Row& r = page.rows[k];
+      if (const uint32_t at = page.full ? kRows : cut(page, first, last); at != kRows) {
+        for (Row* row_at = page.rows + at; begin < end; ++row_at) {
+          Row& r = *row_at;
           const uint64_t n = uint64_t{r.end} - r.begin;
           if (!row(r, begin, n << page.shift, uint64_t{1} << page.shift)) break;
           begin += n << page.shift;
@@ -209,28 +217,35 @@ class Cells {
     open_cells_ += finer.size() - page.cells.size();
     page.cells = std::move(finer);
   }
-  // Rows begin at `begin` and `end`, and there is no gap between. False: there would be too many, or one cannot be parted.
-  bool cut(Page& page, uint16_t begin, uint16_t end) {
-    if (page.row_count + 2u > kRows) return false;
-    for (const uint16_t at : {begin, end})
-      for (uint32_t k = 0; k < page.row_count; ++k) {
-        Row& r = page.rows[k];
-        if (r.begin >= at || r.end <= at) continue;
-        if (!r.parts_at(at)) return false;
-        Row rest = r;
-        rest.cell = r.at(at), rest.begin = at;
-        r.end = at;
-        insert(page, k + 1, rest);
-        break;
-      }
-    uint32_t k = 0;
-    while (k < page.row_count && page.rows[k].end <= begin) ++k;
+  // Rows begin at `begin` and `end`, and there is no gap between: gives the first of them. kRows: there would be too many, or one
+  // cannot be parted.
+  uint32_t cut(Page& page, uint16_t begin, uint16_t end) {
+    const Row* after = std::partition_point(page.rows, page.rows + page.row_count,
+                                            [&](const Row& r) { return r.end <= begin; });
+    auto first = static_cast<uint32_t>(after - page.rows);
+    if (first < page.row_count && after->begin == begin && after->end == end) return first;
+    if (page.row_count + 2u > kRows) return kRows;
+    if (first < page.row_count && page.rows[first].begin < begin && !part(page, first++, begin)) return kRows;
+    uint32_t k = first;
     for (uint16_t at = begin; at < end; at = page.rows[k++].end) {
-      if (k < page.row_count && page.rows[k].begin == at) continue;
-      if (page.row_count == kRows) return false;
+      if (k < page.row_count && page.rows[k].begin == at) {
+        if (page.rows[k].end > end && !part(page, k, end)) return kRows;
+        continue;
+      }
+      if (page.row_count == kRows) return kRows;
       const uint16_t to = k < page.row_count ? std::min(end, page.rows[k].begin) : end;
       insert(page, k, Row{at, to});
     }
+    return first;
+  }
+  // Row k ends at `at`, where another begins. False: it cannot be parted, or there would be too many.
+  bool part(Page& page, uint32_t k, uint16_t at) {
+    if (page.row_count == kRows || !page.rows[k].parts_at(at)) return false;
+    Row& r = page.rows[k];
+    Row rest = r;
+    rest.cell = r.at(at), rest.begin = at;
+    r.end = at;
+    insert(page, k + 1, rest);
     return true;
   }
   void insert(Page& page, uint32_t at, const Row& row) {

@@ -104,9 +104,8 @@ void tell(Exec& x, const CpAsync::Batch& batch, const CpAsync::Copy& c) {
 }
 void tell(Exec& x, const CpAsync::Batch& batch) {
   if (!x.worker->checks) return;
-  for (uint32_t i = 0; batch.each && i < batch.count; ++i)
-    x.worker->checks->copied(x, *batch.in, *x.cta, batch.to[i], batch.each, batch.first + i,
-                             batch.reading_of(i, *x.cta));
+  if (batch.each)
+    x.worker->checks->copied_at_once(x, *batch.in, batch.to, batch.each, batch.first, batch.reading);
   for (const CpAsync::Copy& c : batch.copies) tell(x, batch, c);
 }
 
@@ -157,10 +156,26 @@ void CpAsync::finish(Exec& threads, Wanted wanted) {
       b++;
       continue;
     }
+    const auto is_wanted = [&](uint32_t thread) {
+      return thread >= begin && thread < end && threads.on(thread - begin) && wanted(batch, thread);
+    };
+    if (batch.each) {
+      uint32_t count = 0;
+      for (uint32_t i = 0; i < batch.count; ++i) count += is_wanted(batch.first + i);
+      if (count == batch.count) {
+        make_all(batch, threads.cta->shared);
+        tell(threads, batch);
+        recycle(b);
+        continue;
+      }
+      if (count == 0) {
+        b++;
+        continue;
+      }
+    }
     expand(threads, batch);
     std::erase_if(batch.copies, [&](const Copy& c) {
-      if (c.thread < begin || c.thread >= end || !threads.on(c.thread - begin) || !wanted(batch, c.thread))
-        return false;
+      if (!is_wanted(c.thread)) return false;
       make(c);
       tell(threads, batch, c);
       return true;

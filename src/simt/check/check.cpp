@@ -56,6 +56,7 @@ Checks::Checks(const Launch& launch)
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       overflow_(launch.options->checks & exec::kCheckOverflow),
+      asks_numbers_(nan_ || inf_ || zero_division_ || overflow_),
       has_narrow_(race_ && std::ranges::any_of(
                                launch.code->sources,
                                [](const Source& source) { return source.scope != Source::Scope::kAll; })),
@@ -81,6 +82,7 @@ void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first)
     for (auto& one : *of) one.clear();
   }
   records.clear();
+  settled = 0, others = false;
   named.resize(16 * ctas);
   for (Named& one : named) one.known.clear(), one.arrived.clear();
   for (machine::Clock& one : met) one.clear();
@@ -102,6 +104,7 @@ void Checks::begin(const Cluster& cluster) {
 }
 
 machine::Agent& Checks::copier(State& s, uint32_t barrier) {
+  s.others = true;
   const auto [it, fresh] = s.copiers.try_emplace(barrier, static_cast<uint32_t>(s.agents.size()));
   if (fresh) s.agents.push_back({agents_++});
   return s.agents[it->second];
@@ -164,7 +167,8 @@ bool Checks::touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, C
     return collision(x, in, lane, s.records.at(cell.writer), where.text());
   const bool stored_too = !me.writes() && (cell.again >> (me.agent - s.first_id) % 64 & 1);
   const auto unordered = [&](uint32_t number) {
-    if (number == 0 || before_ == Before{serial_, me.agent, Records::record_of(number)}) return false;
+    if (number < s.settled || number == 0 || before_ == Before{serial_, me.agent, Records::record_of(number)})
+      return false;
     const Record& other = s.records[number];
     if (s.by_id(me.agent).is_after(other)) {
       before_ = {serial_, me.agent, Records::record_of(number)};
@@ -354,6 +358,34 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
   });
 }
 
+void Checks::copied_at_once(Exec& x, const Operands& in, std::span<const uint32_t> to, uint32_t each,
+                            uint32_t first, std::span<const uint32_t> reading) {
+  const uint32_t width = x.cta->code->width;
+  if (overflow_)
+    for (const uint32_t at : to) forget(x, *x.cta, at, each);
+  if (!(race_ || uninit_)) return;
+  State& s = of(x);
+  State::Cells& cells = s.cells[x.cta->rank];
+  uint32_t known = 0;  // a record of a copy in flight
+  bool is_this = true;
+  for (uint32_t i = 0; i < to.size();) {
+    const uint32_t thread = first + i;
+    const machine::Agent& warp = s.agent(*x.cta, thread);
+    if (const uint32_t read = reading.empty() ? 0 : reading[i / width])
+      global_records_[read].time = warp.time;
+    uint32_t mine = record(s.records, warp, Act::kWrite, in, thread, 0);
+    for (const uint32_t end = std::min(i + width, static_cast<uint32_t>(to.size())); i < end; ++i, ++mine)
+      each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t) {
+        if (const uint32_t copy = Records::record_of(cell.copy_in); copy != known)
+          known = copy, is_this = copy == 0 || s.records[cell.copy_in].in == &in;
+        if (is_this)
+          settle(cell, mine);
+        else
+          cell.defined = true;  // as in copied()
+      });
+  }
+}
+
 void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
                     uint32_t barrier, uint32_t reading) {
   if (overflow_) forget(x, to, offset, bytes);
@@ -388,8 +420,7 @@ void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
   s.agent(*x.cta, x.first + lane).seen.see(s.barriers[barrier]);
 }
 
-void Checks::before(Exec& x, const Instr& in) {
-  ++serial_;
+void Checks::before_other(Exec& x, const Instr& in) {
   if (race_) of(x).begin_instruction();
   if (nan_ || zero_division_) part_before(x, in);
   if (nan_) nan_before(x, in);
@@ -434,10 +465,13 @@ void Checks::give_back() {
     std::copy(borrowed_.back().before.begin(), borrowed_.back().before.end(), borrowed_.back().at);
 }
 
-void Checks::after(Exec& x, const Instr& in) {
+void Checks::after_accesses(Exec& x, const Instr& in) {
   if (!borrowed_.empty()) give_back();
   flush_reads(x, in);
   flush(x);
+}
+
+void Checks::after_other(Exec& x, const Instr& in) {
   if (part_uses(x, in)) return;
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);
@@ -462,6 +496,8 @@ void Checks::after(Exec& x, const Instr& in) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
     for (uint32_t agent : named.arrived) s.by_id(agent).seen.see(named.known);
+    const bool all = !x.mask && x.count == x.code().threads && named.arrived.size() == s.all_warps;
+    if (all && !s.others) s.settled = s.records.next();
     named.arrived.clear();
   }
 }

@@ -41,8 +41,14 @@ class Checks {
   // Call these before and after each instruction, with the active threads. guarded(): before, with those that its guard
   // turns off too; false after a trap.
   bool guarded(Exec& x, const Instr& in);
-  void before(Exec& x, const Instr& in);
-  void after(Exec& x, const Instr& in);
+  void before(Exec& x, const Instr& in) {
+    ++serial_;
+    if (publishes_ || !is_quiet(in)) before_other(x, in);
+  }
+  void after(Exec& x, const Instr& in) {
+    if (!reads_.empty() || !written_.empty() || !borrowed_.empty()) after_accesses(x, in);
+    if (!is_quiet(in)) after_other(x, in);
+  }
   // Checks an access that is within bounds. Returns false after a trap.
   bool shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset, uint32_t bytes,
               bool write);
@@ -66,6 +72,9 @@ class Checks {
   // for it (cp.async). landed(): by the copy engine, which signals the mbarrier at a shared address.
   void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread,
               uint32_t reading);
+  // The same of one copy by each of the threads from `first` on, and copies_at_once()'s `reading`.
+  void copied_at_once(Exec& x, const Operands& in, std::span<const uint32_t> to, uint32_t each,
+                      uint32_t first, std::span<const uint32_t> reading);
   void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier,
               uint32_t reading);
   // read_out(): a bulk store has finished reading its source; returns its sequence number. saw_reads(): thread
@@ -110,6 +119,17 @@ class Checks {
     std::string text() const;
   };
 
+  // Checks of numbers and of warps that part have nothing to do, and nobody meets anybody.
+  bool is_quiet(const Instr& in) const {
+    const Source* source = in.source;
+    if (asks_numbers_) return false;
+    return !race_ || !source ||
+           (!source->part && !source->fences_proxy && !source->fences_memory &&
+            source->meets == Source::Meets::kNobody);
+  }
+  void before_other(Exec& x, const Instr& in);
+  void after_accesses(Exec& x, const Instr& in);
+  void after_other(Exec& x, const Instr& in);
   // The NaN check. nan_before() keeps the operands, because the result may overwrite one of them.
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
@@ -206,21 +226,27 @@ class Checks {
   uint32_t record(Records& records, const machine::Agent& agent, machine::Act act, const Operands& in,
                   uint32_t thread, uint64_t serial);
   // The last access to a cell of shared memory that races with none, and what it did to the cell's readers: one by the same warp in
-  // the same instruction does so to each cell whose last accesses are of the same records.
+  // the same instruction does so to each cell whose last accesses are of the same records (0: State::settled).
   struct Same {
     struct Key {
       uint64_t serial = 0;
-      const Operands* in = nullptr;
-      uint32_t agent = 0, writer = 0, changer = 0, readers[2] = {};
-      machine::Act act{};
-      bool changes = false;
+      uint32_t access = 0;  // the record of `mine`, and whether it changes the value
+      uint32_t writer = 0, changer = 0, readers[2] = {};
       bool operator==(const Key&) const = default;
     } key;
     enum class Reader : uint8_t { kStays, kGoes, kMine } readers[2];
   };
+  // Returns the key of an access by record `mine` (me) to a cell, if is_plain(): each other cell is looked at by itself.
+  Same::Key key_of(const State& s, const Cell& cell, const Record& me, uint32_t mine, bool changes) const;
+  static bool is_plain(const Cell& cell, const Record& me, uint32_t mine);
   // Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
+  bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, const Record& me,
+             uint32_t mine, bool changes, Place where);
+  // Checks a load of shared memory by all threads that are on. False: they are to be looked at one by one.
+  bool reads_shared(Exec& x, State& s, const Operands& in, const uint32_t* address, uint32_t add,
+                    uint32_t each);
   // The same of one that is not known to be like the last; `key`: it may be like the next.
   bool touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    const Same::Key* key, bool changes, Place where);
@@ -242,6 +268,8 @@ class Checks {
   void flush_reads(Exec& x, const Operands& in);
   template <class F>  // f(cell, its place) for the cells of a range
   static void each_cell(State& s, const Range& range, F f);
+  template <class Cells, class F>
+  static void each_of_thread(Cells& cells, uint32_t at, uint32_t bytes, F f);
   static void settle(Cell& cell, uint32_t mine);              // copy `mine` has written the byte
   static void has_read(State& s, Cell& cell, uint32_t mine);  // copy `mine` has read the byte
   // A thread reads bytes that were never written. Traps (false), or substitutes a number for them during the
@@ -265,7 +293,7 @@ class Checks {
                  const std::string& what);
 
   const Launch& launch_;
-  const bool uninit_, race_, nan_, inf_, zero_division_, overflow_;
+  const bool uninit_, race_, nan_, inf_, zero_division_, overflow_, asks_numbers_;
   const bool has_narrow_;                   // atomics of another scope than the widest, for the race check
   std::vector<machine::Integer> integers_;  // operands of the current instruction, three a lane
   std::vector<uint64_t> places_;            // of what it moves, by lane
@@ -340,6 +368,7 @@ class Checks {
   uint32_t reading_ = 0;
   machine::History global_;
   const machine::Unwritten unwritten_;
+  bool publishes_ = false;      // an atomic has: a cluster's time may go on with its next instruction
   machine::Released released_;  // by atomics of the widest scope
   template <class F>  // calls f with what atomics of this scope have released, and of those that it lies in
   void each_released(const Exec& x, State& s, Source::Scope scope, F f);

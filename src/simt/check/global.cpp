@@ -34,6 +34,27 @@ std::string ordinal(uint32_t n) {
   return std::to_string(n) + end;
 }
 
+// Returns whether all words of `size` bytes differ, or none does; nothing where some do.
+std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size) {
+  using Words = uint32_t __attribute__((vector_size(16)));
+  const bool first = std::memcmp(now, then, size) != 0;
+  uint64_t i = 0;
+  if (size == sizeof(uint32_t)) {
+    Words same{}, differ{};
+    for (; i + sizeof(Words) <= bytes; i += sizeof(Words)) {
+      Words a, b;
+      std::memcpy(&a, now + i, sizeof a), std::memcpy(&b, then + i, sizeof b);
+      const Words equal = (Words)(a == b);
+      same |= equal, differ |= ~equal;
+    }
+    const Words other = first ? same : differ;
+    if (other[0] | other[1] | other[2] | other[3]) return std::nullopt;
+  }
+  for (; i < bytes; i += size)
+    if ((std::memcmp(now + i, then + i, size) != 0) != first) return std::nullopt;
+  return first;
+}
+
 }  // namespace
 
 std::string Checks::byte_text(uint64_t address) const {
@@ -137,10 +158,10 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
       if (is_doubtful(r)) return false;
     bool changes = false;
     if (before) {
-      uint64_t changed = 0;
-      for (uint64_t i = 0; i < bytes; i += size) changed += differs(at + i, size);
-      if (changed != 0 && changed * size != bytes) return false;
-      changes = changed != 0;
+      const auto is_changed =
+          all_or_none(reinterpret_cast<const std::byte*>(at), before + (at - run.address), bytes, size);
+      if (!is_changed) return false;
+      changes = *is_changed;
     }
     if (cell.touch(number_at(at), me.act, changes, unordered, act_of, uncovered)) return false;
     row.cell = cell;
@@ -297,7 +318,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   if (source.releases) {  // who acquires at this address comes after what this warp did so far
     each_released(x, s, source.scope,
                   [&](machine::Released& released) { released.publish(address, warp, serial_); });
-    s.published = true;
+    s.published = publishes_ = true;
   } else if (is_strong) {
     if (write) {
       const machine::Agent fenced = s.fenced_of(warp);

@@ -79,7 +79,7 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
   if (op.record == 0) return;
   machine::Agent& agent = waited ? s.by_id(op.agent) : s.tensor_core();
   // Who waits for the tensor core also knows what came before the issue, as the copies of its operands.
-  if (!waited) agent.seen.see(op.known);
+  if (!waited) agent.seen.see(op.known), s.others = true;
   for (const Range& r : op.ranges) {
     const uint32_t mine = record(s.records, agent, r.write ? machine::Act::kWrite : machine::Act::kRead, in,
                                  s.records.at(op.record).thread, 0);
@@ -125,6 +125,7 @@ bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& ran
 uint32_t Checks::read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes) {
   if (!(race_ || uninit_)) return 0;
   State& s = of(x);
+  s.others = true;
   const uint32_t mine = record(s.records, s.reader(), machine::Act::kRead, in, kNoRegister, 0);
   each_cell(s, {&from, offset, bytes}, [&](Cell& cell, Place) {
     cell.copy_out = 0;

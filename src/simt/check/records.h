@@ -65,6 +65,8 @@ class Records {
   uint32_t number_of(uint32_t thread) const {
     return static_cast<uint32_t>(size_ - 1) * kThreads + (thread == kNoRegister ? 0 : thread % kThreads);
   }
+  // The number of the next one, as of its first thread.
+  uint32_t next() const { return static_cast<uint32_t>(size_ * kThreads); }
   uint32_t add(Record record) {
     if (size_ == kMost) throw std::bad_alloc();
     if (size_ == all_.size() * kBlock) all_.push_back(std::make_unique<std::array<Record, kBlock>>());

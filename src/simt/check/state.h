@@ -53,6 +53,10 @@ struct Checks::State {
   std::vector<Cells> cells;      // by block
   std::vector<Cells> tensor;     // tensor memory, by block
   Records records;
+  // Accesses with lower numbers come before whatever any warp does from now on, as at a barrier of all warps; kept as long as no
+  // others have accessed the memory.
+  uint32_t settled = 0;
+  bool others = false;
   struct Named {
     machine::Clock known;
     std::vector<uint32_t> arrived;  // agents
@@ -114,24 +118,33 @@ inline Checks::State& Checks::of(const Exec& x) {
   return *state_;
 }
 
+inline bool Checks::is_plain(const Cell& cell, const Record& me, uint32_t mine) {
+  return (me.act == machine::Act::kRead ||
+          (me.act == machine::Act::kWrite && Records::record_of(cell.writer) != Records::record_of(mine))) &&
+         !(cell.copy_in | cell.copy_out | cell.atomics[0] | cell.atomics[1]);
+}
+
+inline Checks::Same::Key Checks::key_of(const State& s, const Cell& cell, const Record& me, uint32_t mine,
+                                        bool changes) const {
+  const auto record_of = [&](uint32_t number) { return number < s.settled ? 0 : Records::record_of(number); };
+  return {serial_,
+          2 * Records::record_of(mine) + changes,
+          me.act == machine::Act::kWrite ? record_of(cell.writer) : 0,
+          record_of(cell.changer),
+          {record_of(cell.readers[0]), record_of(cell.readers[1])}};
+}
+
 // Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
 inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                           bool changes, Place where) {
-  const Record& me = s.records[mine];
-  const auto record_of = Records::record_of;
-  const Same::Key key{serial_,
-                      &in,
-                      me.agent,
-                      record_of(cell.writer),
-                      record_of(cell.changer),
-                      {record_of(cell.readers[0]), record_of(cell.readers[1])},
-                      me.act,
-                      changes};
-  const bool is_plain =
-      (me.act == machine::Act::kRead || (me.act == machine::Act::kWrite && key.writer != record_of(mine))) &&
-      !cell.copy_in && !cell.copy_out && !cell.atomics[0] && !cell.atomics[1];
-  if (!is_plain || key != same_.key)
-    return touch_other(x, s, in, lane, cell, mine, is_plain ? &key : nullptr, changes, where);
+  return touch(x, s, in, lane, cell, s.records[mine], mine, changes, where);
+}
+
+inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, const Record& me,
+                          uint32_t mine, bool changes, Place where) {
+  if (!is_plain(cell, me, mine)) return touch_other(x, s, in, lane, cell, mine, nullptr, changes, where);
+  if (const Same::Key key = key_of(s, cell, me, mine, changes); key != same_.key)
+    return touch_other(x, s, in, lane, cell, mine, &key, changes, where);
   if (changes) {
     cell.settle(mine);
     cell.again = 0;
@@ -143,6 +156,16 @@ inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, 
         cell.readers[i] = same_.readers[i] == Same::Reader::kMine ? mine : 0;
   }
   return true;
+}
+
+// f(cell, its address) for the cells of what a thread accesses.
+template <class Cells, class F>
+void Checks::each_of_thread(Cells& cells, uint32_t at, uint32_t bytes, F f) {
+  const auto open = cells.open_cells(at, bytes);
+  if (open.empty())
+    return cells.each(at, bytes, [&](Cell& cell, uint64_t begin, uint64_t) { f(cell, begin); }, bytes);
+  const auto size = static_cast<uint32_t>(bytes / open.size());
+  for (Cell& cell : open) f(cell, at), at += size;
 }
 
 // f(cell, its place) for the cells of a range.

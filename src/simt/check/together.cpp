@@ -125,10 +125,10 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
   const Source& source = source_of(in);
   if (!looks_together(x, in, Kind::kPlain)) return false;
   if (!race_ && !uninit_ && !(kGlobal && unwritten_.any())) return true;
-  if (!find_runs(x, address, add, access)) return false;
   State& s = of(x);
-  const Cta& cta = *x.cta;
-  State::Cells& cells = s.cells[cta.rank];
+  if constexpr (!kGlobal)
+    if (!write) return reads_shared(x, s, in, address, add, each);
+  if (!find_runs(x, address, add, access)) return false;
   if constexpr (kGlobal) {
     if (uninit_ && !write && unwritten_.any())
       for (const Run& run : runs_)
@@ -149,33 +149,50 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
     for (const Run& run : runs_) put_off(in, nullptr, run, reinterpret_cast<const std::byte*>(run.address));
     return true;
   } else {
-    if (write) {
-      for (const Run& run : runs_) put_off(in, &cta, run, cta.shared + run.address);
-      return true;
-    }
-    bool ok = true;
-    uint32_t warp = kNoRegister;
-    for (const Run& run : runs_) {
-      if (!ok) break;
-      const uint32_t thread = x.first + run.lane;
-      if (race_ && warp != thread / cta.code->width)
-        warp = thread / cta.code->width,
-        record(s.records, s.agent(cta, thread), Act::kRead, in, thread, serial_);
-      const uint32_t mine = s.records.number_of(thread);
-      cells.each(
-          run.address, run.bytes,
-          [&](Cell& cell, uint64_t at, uint64_t) {
-            const uint64_t begin = std::max(at, run.address);
-            const uint32_t lane = run.lane_of(begin);
-            // If it is not defined, the threads are looked at one by one, and this is touched once more.
-            ok = ok && (!uninit_ || cell.defined || cell.copy_in);
-            ok = ok && (!race_ || touch(x, s, in, lane, cell, mine + (lane - run.lane), false,
-                                        Place{cta.shared_base | static_cast<uint32_t>(begin)}));
-          },
-          each);
-    }
-    return ok;
+    for (const Run& run : runs_) put_off(in, x.cta, run, x.cta->shared + run.address);
+    return true;
   }
+}
+
+// If something is not defined, the threads are looked at one by one, and what they access is touched once more.
+bool Checks::reads_shared(Exec& x, State& s, const Operands& in, const uint32_t* address, uint32_t add,
+                          uint32_t each) {
+  const Cta& cta = *x.cta;
+  const uint32_t width = cta.code->width;
+  State::Cells& cells = s.cells[cta.rank];
+  bool ok = true;
+  for (uint32_t w = 0; w < x.count && ok; w += width) {
+    uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width));
+    if (!on) continue;
+    const uint32_t first = x.first + w;
+    if (race_) record(s.records, s.agent(cta, first), Act::kRead, in, first, serial_);
+    const uint32_t mine = s.records.number_of(first);
+    const Record& me = s.records[mine];
+    const auto look = [&](uint32_t lane, Cell& cell, uint64_t at) {
+      ok = ok && (!uninit_ || cell.defined || cell.copy_in);
+      ok = ok && (!race_ || touch(x, s, in, w + lane, cell, me, mine + lane, false,
+                                  Place{cta.shared_base | static_cast<uint32_t>(at)}));
+    };
+    if (std::popcount(on) == static_cast<int>(width))
+      if (const uint32_t n = repeated(address + w, width, each)) {
+        const uint32_t begin = address[w] + add;
+        cells.each(
+            begin, n * each,
+            [&](Cell& cell, uint64_t at, uint64_t) {
+              look(static_cast<uint32_t>(std::max<uint64_t>(at, begin) - begin) / each, cell,
+                   std::max<uint64_t>(at, begin));
+            },
+            each);
+        continue;
+      }
+    for (; on && ok; on &= on - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(on));
+      const uint32_t begin = address[w + lane] + add;
+      each_of_thread(cells, begin, each,
+                     [&](Cell& cell, uint64_t at) { look(lane, cell, std::max<uint64_t>(at, begin)); });
+    }
+  }
+  return ok;
 }
 
 bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, const uint64_t* from,
@@ -192,13 +209,19 @@ bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, con
   }
   bool ok = true;
   uint32_t mine = 0;
-  for (uint32_t i = 0; i < x.count && ok; ++i) {
-    const uint32_t thread = x.first + i, in_warp = i % cta.code->width;
-    if (in_warp == 0) mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
-    each_cell(s, {&cta, to[i], each}, [&](Cell& cell, Place where) {
-      Cell probe = cell;
-      if (race_) ok = ok && touch(x, s, in, i, probe, mine + in_warp, true, where);
-      if (ok) cell.copy_in = mine + in_warp;
+  State::Cells& cells = s.cells[cta.rank];
+  for (uint32_t i = 0; i < x.count && ok; ++i, ++mine) {
+    const uint32_t thread = x.first + i;
+    if (i % cta.code->width == 0)
+      mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
+    const Record& me = s.records[mine];
+    each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t at) {
+      if (race_ && (!is_plain(cell, me, mine) || key_of(s, cell, me, mine, true) != same_.key)) {
+        Cell probe = cell;
+        ok = ok &&
+             touch(x, s, in, i, probe, me, mine, true, Place{cta.shared_base | static_cast<uint32_t>(at)});
+      }
+      if (ok) cell.copy_in = mine;
     });
   }
   if (!from || !ok) return ok;

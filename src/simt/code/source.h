@@ -58,6 +58,7 @@ struct Source {
   bool stores = false;          // makes each thread's bytes before it asks for the next thread's
   bool reduces = false;         // what is there, by a copy
   bool copies = false;          // it goes on after the threads have
+  bool by_thread = false;       // a copy that each thread makes by itself and waits for (cp.async)
   bool multiplies = false;      // so does a product
   bool in_turn = false;         // so do those of the tensor core, one after the other
   bool by_async_proxy = false;  // its accesses to shared memory

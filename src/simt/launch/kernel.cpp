@@ -209,16 +209,19 @@ class SimtKernel final : public exec::Kernel {
     return {base::failure("kernel '" + code_.kernel + "': " + why, std::move(notes)), {}};
   }
 
-  // Returns whether there are asynchronous operations whose results can be compared: the order of atomics on
-  // global memory is free.
+  // Returns whether there are asynchronous operations whose results can be compared, and may say more than the race check: the order
+  // of atomics on global memory is free, and of what a thread copies by itself the check sees all that is used before it is there
+  // (unless an mbarrier tells of it: which of its phases there is depends on the time too).
   bool has_two_ends() const {
-    bool later = false;
+    bool later = false, copies = false, objects = false;
     for (const Instr& in : code_.instrs) {
       if (!in.source) continue;
       if (in.source->updates_global) return false;
-      later |= in.source->copies || in.source->multiplies;
+      later |= (in.source->copies && !in.source->by_thread) || in.source->multiplies;
+      copies |= in.source->by_thread;
+      objects |= in.source->access == Source::Access::kObject;
     }
-    return later;
+    return later || (copies && objects);
   }
 
   // The code of a launch that somebody looks at; null where it is the kernel's own.

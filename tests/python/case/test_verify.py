@@ -156,6 +156,8 @@ def test_a_kernel_of_an_artifact():
     kernel = triton_runner.load(ptx, device="cpu")
     found = triton_runner.verify(kernel, [floats(100), floats(100), 100], grid=(2,))
     assert found.verdict == "no fault found" and found.launches[0]["levels"] == ["ptx"]
+    # It has no copies that could land at other times.
+    assert not [run for run in found.launches[0]["runs"] if run["how"].startswith("timing")]
 
 
 COPY = pathlib.Path(__file__).parents[2] / "cases" / "check" / "timing-late-copy.ttgir"

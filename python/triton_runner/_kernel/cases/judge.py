@@ -21,6 +21,7 @@ from triton_runner._base import generated
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, binary_level, levels_of
 from triton_runner._code import atomics, rounding
+from triton_runner._kernel import asynchronous
 from triton_runner._kernel.cases import copies, masks, reach, reads, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
 from triton_runner._kernel.cases.results import Bits, Judged, NotRun, Ran
@@ -82,6 +83,7 @@ class Judging:
         self.plain: dict[str, Outcome] = {}
         self.reads: dict = {}  # by level: a _core.ReadSet
         self.noise = Noise()
+        self._timed: dict[str, bool] = {}  # by level
         self._perturbed = 0  # how many of _ROUNDINGS were run
 
     def verdict(self) -> Judged:
@@ -124,7 +126,19 @@ class Judging:
     @property
     def _least(self) -> int:
         """How many runs there are if nothing is found."""
-        return sum(2 + len(_SEEDS) + (level != "ttir") * len(_TIMINGS) for level in self.levels)
+        return sum(
+            2 + len(_SEEDS) + self._timed.get(level, level != "ttir") * len(_TIMINGS) for level in self.levels
+        )
+
+    def _is_timed(self, level: str) -> bool:
+        """Whether anything goes on beside the program at a level, so that runs at other times can differ."""
+        if level not in self._timed:
+            text_of = {"cubin": "ptx", "hsaco": "amdgcn"}.get(level, level)  # assembled from that
+            tells = text_of in asynchronous.LEVELS and text_of in self.launch.texts
+            self._timed[level] = level != "ttir" and (
+                not tells or asynchronous.is_asynchronous(text_of, self.launch.texts[text_of])
+            )
+        return self._timed[level]
 
     def run(self, level: str, how: str = "", **settings) -> Outcome | None:
         """Runs the launch and records the run. None: it cannot be run in this way."""
@@ -263,9 +277,9 @@ class Judging:
             self.cannot("ptx", "copies", error)
 
     def other_timings(self) -> None:
-        """Compares runs whose asynchronous copies land at other times."""
-        for level, timing in itertools.product(self.plain, _TIMINGS):
-            run = self.ended(level, timing=timing) if level != "ttir" else None
+        """Compares runs whose asynchronous copies land at other times, at levels that have such copies."""
+        for level, timing in itertools.product(filter(self._is_timed, self.plain), _TIMINGS):
+            run = self.ended(level, timing=timing)
             for one in _differences(self.noise, self.plain[level], run, exact=False) if run else ():
                 if not one.bits_equal and not (one.agrees and self.findings.is_ordered(one.argument)):
                     message = f"copies that land {timing} give another result"

@@ -11,15 +11,9 @@ import importlib.util
 import math
 import os
 import random
-import re
 import runpy
 import sys
 
-# These go on beside the program, in PTX and in AMDGCN (loads from memory into LDS).
-_ASYNCHRONOUS = {
-    "ptx": re.compile(r"cp\.async|cp\.reduce\.async|wgmma\.mma_async|tcgen05\."),
-    "amdgcn": re.compile(r"^\s*\w+_load_(?:async_to_)?lds_|^\s*buffer_load_\w+ .*\blds$", re.M),
-}
 # Traps that say nothing of the program: what the engine does not execute, and its limits.
 _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 
@@ -219,15 +213,14 @@ def _described(recorder, keep):
 def _is_asynchronous(recorder):
     """Returns whether a kernel has operations that go on beside its program, at the lowest level that was
     made."""
-    for level, words in _ASYNCHRONOUS.items():
-        if level in recorder.results:
-            return words.search(recorder.results[level]) is not None
-    if "ttgir" not in recorder.results or "llir" in recorder.results:  # lowering changes the module in place
-        return False
     # Not before the environment is that of the request.
-    from triton_runner import ir
+    from triton_runner._kernel import asynchronous
 
-    return any(op.does("async") for op in ir.parse(str(recorder.results["ttgir"])).walk())
+    made = recorder.results
+    level = next((level for level in reversed(asynchronous.LEVELS) if level in made), None)
+    if level is None or (level == "ttgir" and "llir" in made):  # lowering changes the module in place
+        return False
+    return asynchronous.is_asynchronous(level, str(made[level]))
 
 
 def _numbered(found):

@@ -100,6 +100,7 @@ Source source_of(const ptx::Instruction& in) {
   s.stores = in.does(Effect::kWrites) && !in.does(Effect::kShares);
   s.reduces = (updates && in.does(Effect::kConsumes)) || in.has(Mod::kReduce);
   s.copies = in.does(Effect::kCopies);
+  s.by_thread = in.opcode == Opcode::kCp && s.copies && !in.has(Mod::kBulk);
   s.multiplies = in.does(Effect::kLater);
   s.in_turn = s.multiplies && !in.has(Mod::kSync);
   s.by_async_proxy = in.has(Mod::kBulk);

@@ -45,6 +45,7 @@ Source source_of(const sass::Instruction& in, const sass::Row& row) {
   order_around(s, in);
   s.stores = row.does(Effect::kWrites) && !row.does(Effect::kShares);
   s.copies = row.does(Effect::kCopies);
+  s.by_thread = row.opcode == sass::Opcode::kLDGSTS;
   s.multiplies = row.does(Effect::kLater);
   s.updates_global = updates && !row.does(sass::Trait::kShared);
   if (row.opcode == sass::Opcode::kBAR) s.meets = Source::Meets::kBlock;
