@@ -243,7 +243,8 @@ Work work_of(const Instruction& in) {
   const bool branches = name.starts_with("s_branch") || name.starts_with("s_cbranch") ||
                         name.starts_with("s_endpgm") || name.starts_with("s_setpc") ||
                         name.starts_with("s_swappc");
-  if (!is_memory(in)) return w.pipe = branches ? "BRANCH" : name.starts_with("s_") ? "SALU" : "", w;
+  if (!is_memory(in))  // buffer_inv and its like are for caches
+    return w.pipe = branches ? "BRANCH" : name.starts_with("s_") ? "SALU" : "VMEM", w;
   const bool lds = name.starts_with("ds_");
   w.pipe = lds ? "LDS" : name.starts_with("s_") ? "SMEM" : "VMEM";
   if (contains(name, "permute") || contains(name, "swizzle")) return w;

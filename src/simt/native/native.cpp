@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#if defined(__x86_64__) && defined(__linux__) && !defined(NUM_PORTABLE)
+#if defined(__x86_64__) && defined(__linux__)
 #include <sys/mman.h>
 #define NATIVE_CODE 1
 #endif
