@@ -59,7 +59,8 @@ TOLD = {
     "src/simt/front/sass/mbarriers.cpp": ["is used by   the rows of ACQBULK, "],
     "src/replay/internal/trace_bytes.h": ["pytest -q tests/python/profile/test_replay.py"],
     "src/tile/check/shadow.cpp": [
-        "src/tile/check/uninit", "(How checks follow values)", "of its users: tests/cases/check/bad-overflow"],
+        "src/tile/check/uninit", "(How checks follow values)",
+        "of its users: tests/cases/check/bad-overflow"],
     "src/lanes/functions.cpp": [
         "tests        src/ptx/alu_test.cpp, tests/python/ptx/test_ptx_arithmetic.py", 'PARTS="build isas"'],
     "src/simt/launch/observe.cpp": ["registers-cap.ptx, tests/python/dump/test_dump_registers.py"],
