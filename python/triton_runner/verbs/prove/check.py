@@ -104,7 +104,7 @@ class Checker:
         if answer is True:
             return True
         if answer is None and self._solver.late > late:
-            what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.1f} s: --timeout)"
+            what = f"{what} (Z3 did not answer within {min(left, self._solver.seconds):.2g} s: --timeout)"
         if advice := self._open((goal, *given, *made_of), base, (wanted or goal, given)):
             finding.unknown.append(reason_at(f"{what}; {advice}", place))
         else:
