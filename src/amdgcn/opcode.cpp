@@ -67,6 +67,13 @@ bool suits(const Slot& s, const Operand& o, uint32_t width) {
   return !s.written && (o.kind != OperandKind::kWord || o.text.find("@rel32@") != std::string_view::npos);
 }
 
+// Whether a modifier of SDWA has a value that there is.
+bool is_value(const Modifier& m) {
+  if (m.name == "dst_sel" || m.name == "src0_sel" || m.name == "src1_sel")
+    return std::ranges::find(kSdwaParts, m.value) != std::end(kSdwaParts);
+  return m.name != "dst_unused" || std::ranges::find(kSdwaUnused, m.value) != std::end(kSdwaUnused);
+}
+
 // Modifiers that somebody reads, and those of caches, which change no value.
 // clang-format off
 const std::unordered_set<std::string_view> kModifiers = {
@@ -101,11 +108,12 @@ base::Result<Matched> match(const Module& module, const Instruction& in, uint32_
         in.offset, "the engine does not execute the machine instruction '" + std::string(in.spelling) + "'",
         {kInstead});
   for (const Modifier& m : in.modifiers)
-    if (!kModifiers.contains(m.name))
-      return module.diagnostic(
-          in.offset,
-          "the engine does not execute '" + std::string(in.spelling) + "' with '" + std::string(m.name) + "'",
-          {kInstead});
+    if (!kModifiers.contains(m.name) || !is_value(m))
+      return module.diagnostic(in.offset,
+                               "the engine does not execute '" + std::string(in.spelling) + "' with '" +
+                                   std::string(m.name) + (is_value(m) ? "" : ":" + std::string(m.value)) +
+                                   "'",
+                               {kInstead});
   Matched out{};
   if (in.row->takes_any) return out;
   size_t at = 0;

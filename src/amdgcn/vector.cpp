@@ -2,6 +2,8 @@
 // packed ones, products of matrices, and two at once.
 #include <bit>
 
+#include <triton_runner/amdgcn/text.h>
+
 #include "decoder.h"
 
 namespace triton_runner::amdgcn {
@@ -124,8 +126,6 @@ bool Decoder::short_vector_format(Format format) {
 }
 
 bool Decoder::sdwa(Format format) {
-  constexpr std::string_view kParts[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"};
-  constexpr std::string_view kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   words_ = 2;
   rename("_e32", "_sdwa");
   const bool compares = format == Format::VOPC;
@@ -157,14 +157,14 @@ bool Decoder::sdwa(Format format) {
     say(kFactors[bits(47, 46)]);
     if (part > 6 || unused > 2) return fail("a part of the result that there is not");
     if (d && d->count == 1)
-      say(" dst_sel:" + std::string(kParts[part]) + " dst_unused:" + std::string(kUnused[unused]));
+      say(" dst_sel:" + std::string(kSdwaParts[part]) + " dst_unused:" + std::string(kSdwaUnused[unused]));
     else if (d && (unused || (part != 0 && part != 6)))
       return fail("a part of a result of 64 bits");
   }
   for (const Word& w : row_->words)
     if (is_source(w))
       say(std::string(w.letter == 'a' ? " src0_sel:" : " src1_sel:") +
-          std::string(kParts[parts[place_of(w)]]));
+          std::string(kSdwaParts[parts[place_of(w)]]));
   return true;
 }
 

@@ -48,6 +48,11 @@ struct Modifier {
   std::string_view name, value;  // offset and 16; glc and nothing
 };
 
+// The values of SDWA's modifiers dst_sel, src0_sel and src1_sel, by the numbers of their encoding, and of dst_unused.
+inline constexpr std::string_view kSdwaParts[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                                  "WORD_0", "WORD_1", "DWORD"};
+inline constexpr std::string_view kSdwaUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
+
 struct Place {  // of a program's text
   std::string_view file;
   uint32_t line = 0, column = 0;

@@ -196,6 +196,12 @@ def test_the_rule_knows_the_counters_of_rdna():
         assert is_idle("\n".join([load, wait, read, _END]), 1, generation) == idle
 
 
+def _alone(monkeypatch, tmp_path) -> None:
+    """Compiles anew, and keeps what was made wrong away from the cache of other tests."""
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+
+
 def _run_text(text: str, metadata, args, check: str, target: str, grid=(2,)) -> KernelTrap | None:
     with triton_runner.using(device="cpu", check=check, target=target):
         try:
@@ -206,7 +212,7 @@ def _run_text(text: str, metadata, args, check: str, target: str, grid=(2,)) -> 
 
 
 @pytest.mark.parametrize("wrong", [True, False])
-def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, wrong):
+def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, tmp_path, wrong):
     """EXEC stays narrow after a guarded load, so that the lanes that are off leave no values."""
     made = HIPBackend.make_amdgcn
 
@@ -217,7 +223,7 @@ def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, 
         return text[: last.start()] + put + text[last.end() :]
 
     monkeypatch.setattr(HIPBackend, "make_amdgcn", staticmethod(narrow))
-    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    _alone(monkeypatch, tmp_path)
     monkeypatch.setenv("AMDGCN_USE_BUFFER_OPS", "0")  # memory is guarded by EXEC
     kernel, _, constants, grid, args = _softmax()
     with triton_runner.using(device="cpu", target=TARGET):
@@ -234,7 +240,7 @@ def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, 
     assert report.missing["line"] == load and report.missing["text"] in str(report), report
 
 
-def test_a_wait_for_loads_to_lds_that_is_dropped_is_reported(monkeypatch):
+def test_a_wait_for_loads_to_lds_that_is_dropped_is_reported(monkeypatch, tmp_path):
     """They are no loads to registers: the barrier behind the wait is what other wavefronts rely on."""
     made, texts, dropped = HIPBackend.make_amdgcn, [], []
 
@@ -243,7 +249,7 @@ def test_a_wait_for_loads_to_lds_that_is_dropped_is_reported(monkeypatch):
         return "\n".join(_without(texts[-1], *dropped) if dropped else texts[-1])
 
     monkeypatch.setattr(HIPBackend, "make_amdgcn", staticmethod(faulty))
-    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    _alone(monkeypatch, tmp_path)
     kernel, _, constants, grid, args = _matmul()
 
     def run(check, **settings):

@@ -171,9 +171,16 @@ def test_a_text_is_loaded_without_its_kernel(tmp_path):
     x, y, out = torch.randn(300), torch.randn(300), torch.zeros(300)
     loaded[(2,)](x, y, out, 300)
     assert torch.equal(out, x + y)
-    broken = compiled.asm["amdgcn"].replace("s_endpgm", "image_sample v0, v1, s[0:7]\n\ts_endpgm")
-    with pytest.raises(DiagnosticError, match="does not execute the machine instruction 'image_sample'"):
-        triton_runner.load(broken, device="cpu")[(2,)](x, y, out, 300)
+    part = "v_max_i16_sdwa v2, v6, v7 dst_sel:%s dst_unused:%s src0_sel:BYTE_0 src1_sel:%s"
+    for line, said in (
+        ("image_sample v0, v1, s[0:7]", "the machine instruction 'image_sample'"),
+        (part % ("BYTE_4", "UNUSED_PAD", "BYTE_0"), "'v_max_i16_sdwa' with 'dst_sel:BYTE_4'"),
+        (part % ("BYTE_0", "UNUSED_PAD", "BYTE_"), "'v_max_i16_sdwa' with 'src1_sel:BYTE_'"),
+        (part % ("BYTE_0", "UNUSED", "BYTE_0"), "'v_max_i16_sdwa' with 'dst_unused:UNUSED'"),
+    ):
+        broken = compiled.asm["amdgcn"].replace("s_endpgm", f"{line}\n\ts_endpgm")
+        with pytest.raises(DiagnosticError, match=f"does not execute {said}"):
+            triton_runner.load(broken, device="cpu")[(2,)](x, y, out, 300)
 
 
 def test_waits_that_are_missing(tmp_path):

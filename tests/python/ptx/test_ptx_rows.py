@@ -35,7 +35,10 @@ ALLOWED = {
         | {"kLd", "kSt", "kShfl", "kRedux"},
         "which rule of exact integers is an instruction's",
     ),
-    "src/simt/front/ptx/listing.cpp": ({"kFence", "kMembar"}, "which instructions order relaxed accesses"),
+    "src/simt/front/ptx/listing.cpp": (
+        {"kCp", "kFence", "kMembar"},
+        "which instructions order relaxed accesses, and which copies are made thread by thread",
+    ),
     "src/simt/front/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/probe/insert/copies.cpp": (
         {"kSt"},
