@@ -239,9 +239,10 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
   if (rank != 0 && rank != shape.size())
     return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " of rank " +
                    std::to_string(rank) + " on a shape of " + shape_str(shape));
-  if (!powers_of_two(shape))
+  constexpr int64_t kLargest = int64_t{1} << 30;  // of those that OutDim::size holds
+  if (!powers_of_two(shape) || std::ranges::any_of(shape, [](int64_t size) { return size > kLargest; }))
     return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " on a shape of " +
-                   shape_str(shape) + ": dimensions must be powers of two");
+                   shape_str(shape) + ": dimensions must be powers of two, up to 2^30");
   if (!order_fits(encoding, shape.size()))
     return failure(std::string("the order of #ttg.") + encoding_name(encoding.kind) +
                    " does not name each dimension of " + shape_str(shape) + " once");

@@ -193,6 +193,7 @@ def test_every_kind_is_drawn():
         ("#ttg.unheard_of<{a = 1}>", "64", "unknown encoding"),
         ("blocked", "64x64", "not an encoding"),
         (SHARED["plain"], "60x64", "powers of two"),
+        (SHARED["plain"], "4294967296x64", r"up to 2\^30"),
         (SHARED["plain"], "64xa", "is not a shape"),
         (SHARED["nvmma"], "65536x65536", "smaller shape"),
     ],
