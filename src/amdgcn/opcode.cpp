@@ -67,11 +67,26 @@ bool suits(const Slot& s, const Operand& o, uint32_t width) {
   return !s.written && (o.kind != OperandKind::kWord || o.text.find("@rel32@") != std::string_view::npos);
 }
 
-// Whether a modifier of SDWA has a value that there is.
-bool is_value(const Modifier& m) {
+// Modifiers whose value is a small number, or a list of such, and the largest.
+constexpr std::pair<std::string_view, int64_t> kLargest[] = {
+    {"abid", 15},      {"bank_mask", 15}, {"bitop3", 255},      {"blgp", 7},      {"bound_ctrl", 1},
+    {"byte_sel", 3},   {"cbsz", 7},       {"div", 2},           {"dpp8", 7},      {"mul", 4},
+    {"neg_hi", 1},     {"neg_lo", 1},     {"op_sel", 1},        {"op_sel_hi", 1}, {"quad_perm", 3},
+    {"row_bcast", 31}, {"row_mask", 15},  {"row_newbcast", 15}, {"row_ror", 15},  {"row_share", 15},
+    {"row_shl", 15},   {"row_shr", 15},   {"row_xmask", 15}};
+
+// Whether a modifier has a value that there is.
+bool is_value(const Instruction& in, const Modifier& m) {
   if (m.name == "dst_sel" || m.name == "src0_sel" || m.name == "src1_sel")
     return std::ranges::find(kSdwaParts, m.value) != std::end(kSdwaParts);
-  return m.name != "dst_unused" || std::ranges::find(kSdwaUnused, m.value) != std::end(kSdwaUnused);
+  if (m.name == "dst_unused") return std::ranges::find(kSdwaUnused, m.value) != std::end(kSdwaUnused);
+  const auto most = std::ranges::find(kLargest, m.name, [](const auto& one) { return one.first; });
+  if (most == std::end(kLargest)) return true;
+  const auto fits = [&](int64_t value) { return value >= 0 && value <= most->second; };
+  if (!m.value.starts_with('[')) return fits(in.number(m.name, -1));
+  for (size_t k = 0; k < 8; ++k)
+    if (!fits(in.number_at(m.name, k, 0))) return false;
+  return true;
 }
 
 // Modifiers that somebody reads, and those of caches, which change no value.
@@ -108,10 +123,10 @@ base::Result<Matched> match(const Module& module, const Instruction& in, uint32_
         in.offset, "the engine does not execute the machine instruction '" + std::string(in.spelling) + "'",
         {kInstead});
   for (const Modifier& m : in.modifiers)
-    if (!kModifiers.contains(m.name) || !is_value(m))
+    if (!kModifiers.contains(m.name) || !is_value(in, m))
       return module.diagnostic(in.offset,
                                "the engine does not execute '" + std::string(in.spelling) + "' with '" +
-                                   std::string(m.name) + (is_value(m) ? "" : ":" + std::string(m.value)) +
+                                   std::string(m.name) + (is_value(in, m) ? "" : ":" + std::string(m.value)) +
                                    "'",
                                {kInstead});
   Matched out{};

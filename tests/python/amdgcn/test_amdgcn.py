@@ -177,6 +177,9 @@ def test_a_text_is_loaded_without_its_kernel(tmp_path):
         (part % ("BYTE_4", "UNUSED_PAD", "BYTE_0"), "'v_max_i16_sdwa' with 'dst_sel:BYTE_4'"),
         (part % ("BYTE_0", "UNUSED_PAD", "BYTE_"), "'v_max_i16_sdwa' with 'src1_sel:BYTE_'"),
         (part % ("BYTE_0", "UNUSED", "BYTE_0"), "'v_max_i16_sdwa' with 'dst_unused:UNUSED'"),
+        ("v_pk_add_f16 v3, v7, v8 op_sel:[0,9]", r"'v_pk_add_f16' with 'op_sel:\[0,9\]'"),
+        ("v_mov_b32_dpp v1, v2 row_shl:16", "'v_mov_b32_dpp' with 'row_shl:16'"),
+        ("v_mov_b32_dpp v1, v2 quad_perm:[0,1,2,4]", r"'v_mov_b32_dpp' with 'quad_perm:\[0,1,2,4\]'"),
     ):
         broken = compiled.asm["amdgcn"].replace("s_endpgm", f"{line}\n\ts_endpgm")
         with pytest.raises(DiagnosticError, match=f"does not execute {said}"):
