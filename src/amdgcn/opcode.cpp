@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace triton_runner::amdgcn {
 namespace {
@@ -67,39 +66,33 @@ bool suits(const Slot& s, const Operand& o, uint32_t width) {
   return !s.written && (o.kind != OperandKind::kWord || o.text.find("@rel32@") != std::string_view::npos);
 }
 
-// Modifiers whose value is a small number, or a list of such, and the largest.
-constexpr std::pair<std::string_view, int64_t> kLargest[] = {
-    {"abid", 15},      {"bank_mask", 15}, {"bitop3", 255},      {"blgp", 7},      {"bound_ctrl", 1},
-    {"byte_sel", 3},   {"cbsz", 7},       {"div", 2},           {"dpp8", 7},      {"mul", 4},
-    {"neg_hi", 1},     {"neg_lo", 1},     {"op_sel", 1},        {"op_sel_hi", 1}, {"quad_perm", 3},
-    {"row_bcast", 31}, {"row_mask", 15},  {"row_newbcast", 15}, {"row_ror", 15},  {"row_share", 15},
-    {"row_shl", 15},   {"row_shr", 15},   {"row_xmask", 15}};
+// Modifiers that somebody reads, and those of caches, which change no value: the largest of those whose value is a small number, or a
+// list of such; kAny where the reader looks at it.
+constexpr int64_t kAny = -1;
+// clang-format off
+const std::unordered_map<std::string_view, int64_t> kModifiers = {
+    {"abid", 15}, {"addr64", kAny}, {"bank_mask", 15}, {"bitop3", 255}, {"blgp", 7}, {"bound_ctrl", 1}, {"byte_sel", 3}, {"cbsz", 7},
+    {"clamp", kAny}, {"div", 2}, {"dlc", kAny}, {"dpp8", 7}, {"dst_sel", kAny}, {"dst_unused", kAny}, {"glc", kAny}, {"idxen", kAny},
+    {"lds", kAny}, {"mul", 4}, {"neg_hi", 1}, {"neg_lo", 1}, {"nt", kAny}, {"off", kAny}, {"offen", kAny}, {"offset", kAny},
+    {"offset0", kAny}, {"offset1", kAny}, {"op_sel", 1}, {"op_sel_hi", 1}, {"quad_perm", 3}, {"row_bcast", 31},
+    {"row_half_mirror", kAny}, {"row_mask", 15}, {"row_mirror", kAny}, {"row_newbcast", 15}, {"row_ror", 15}, {"row_share", 15},
+    {"row_shl", 15}, {"row_shr", 15}, {"row_xmask", 15}, {"sc0", kAny}, {"sc1", kAny}, {"scope", kAny}, {"slc", kAny},
+    {"src0_sel", kAny}, {"src1_sel", kAny}, {"th", kAny}, {"wave_rol", kAny}, {"wave_ror", kAny}, {"wave_shl", kAny},
+    {"wave_shr", kAny}};
+// clang-format on
 
-// Whether a modifier has a value that there is.
-bool is_value(const Instruction& in, const Modifier& m) {
+// Whether a modifier of kModifiers, which has `largest`, has a value that there is.
+bool is_value(const Instruction& in, const Modifier& m, int64_t largest) {
   if (m.name == "dst_sel" || m.name == "src0_sel" || m.name == "src1_sel")
     return std::ranges::find(kSdwaParts, m.value) != std::end(kSdwaParts);
   if (m.name == "dst_unused") return std::ranges::find(kSdwaUnused, m.value) != std::end(kSdwaUnused);
-  const auto most = std::ranges::find(kLargest, m.name, [](const auto& one) { return one.first; });
-  if (most == std::end(kLargest)) return true;
-  const auto fits = [&](int64_t value) { return value >= 0 && value <= most->second; };
+  if (largest == kAny) return true;
+  const auto fits = [&](int64_t value) { return value >= 0 && value <= largest; };
   if (!m.value.starts_with('[')) return fits(in.number(m.name, -1));
   for (size_t k = 0; k < 8; ++k)
     if (!fits(in.number_at(m.name, k, 0))) return false;
   return true;
 }
-
-// Modifiers that somebody reads, and those of caches, which change no value.
-// clang-format off
-const std::unordered_set<std::string_view> kModifiers = {
-    "abid", "addr64", "bank_mask", "bitop3", "blgp", "bound_ctrl", "byte_sel", "cbsz",
-    "clamp", "div", "dlc", "dpp8", "dst_sel", "dst_unused", "glc", "idxen",
-    "lds", "mul", "neg_hi", "neg_lo", "nt", "off", "offen", "offset",
-    "offset0", "offset1", "op_sel", "op_sel_hi", "quad_perm", "row_bcast", "row_half_mirror", "row_mask",
-    "row_mirror", "row_newbcast", "row_ror", "row_share", "row_shl", "row_shr", "row_xmask", "sc0",
-    "sc1", "scope", "slc", "src0_sel", "src1_sel", "th", "wave_rol", "wave_ror",
-    "wave_shl", "wave_shr"};
-// clang-format on
 
 }  // namespace
 
@@ -122,13 +115,15 @@ base::Result<Matched> match(const Module& module, const Instruction& in, uint32_
     return module.diagnostic(
         in.offset, "the engine does not execute the machine instruction '" + std::string(in.spelling) + "'",
         {kInstead});
-  for (const Modifier& m : in.modifiers)
-    if (!kModifiers.contains(m.name) || !is_value(in, m))
-      return module.diagnostic(in.offset,
-                               "the engine does not execute '" + std::string(in.spelling) + "' with '" +
-                                   std::string(m.name) + (is_value(in, m) ? "" : ":" + std::string(m.value)) +
-                                   "'",
-                               {kInstead});
+  for (const Modifier& m : in.modifiers) {
+    const auto known = kModifiers.find(m.name);
+    if (known != kModifiers.end() && is_value(in, m, known->second)) continue;
+    const std::string value = known == kModifiers.end() ? "" : ":" + std::string(m.value);
+    return module.diagnostic(in.offset,
+                             "the engine does not execute '" + std::string(in.spelling) + "' with '" +
+                                 std::string(m.name) + value + "'",
+                             {kInstead});
+  }
   Matched out{};
   if (in.row->takes_any) return out;
   size_t at = 0;

@@ -6,7 +6,7 @@
 The faults are waits and barriers that are left out, stores to and loads from LDS that moved, lanes that are
 swapped, and EXEC that is wrong. Each is made after LLVM's code generation, so that every compilation of the
 kernel has it, and the launch goes through what a user would ask: the checks (hazard, race, oob, uninit),
-then lockstep beside TTGIR. What is not reported and changes nothing is no fault, and is not counted: of a
+then lockstep beside TTGIR. A change that is not reported and makes no difference is not counted: of a
 wait, nothing in the text depends on it (waits.py); of a barrier, the launch leaves the same in each of
 ORDERS orders of its wavefronts; of all others, it leaves the same. --most N: at most so many of a kind in a
 program, evenly from its first to its last place, or with --seed as drawn. --right N: N rounds of the

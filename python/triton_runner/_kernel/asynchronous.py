@@ -8,11 +8,11 @@ _BESIDE = {
     "ptx": re.compile(r"[._]async\b|tcgen05\."),
     "amdgcn": re.compile(r"^\s*\w+_load_(?:async_to_)?lds_|^\s*buffer_load_\w+ .*\blds$", re.M),
 }
-LEVELS = ("ttgir", *_BESIDE)  # of the texts that tell
+LEVELS = ("ttgir", *_BESIDE)  # whose code is_asynchronous() reads
 
 
 def is_asynchronous(level: str, text: str) -> bool:
-    """Returns whether the text of one of LEVELS has such operations."""
+    """Returns whether the code of a kernel at one of LEVELS has such operations."""
     if level in _BESIDE:
         return _BESIDE[level].search(text) is not None
     from triton_runner import ir  # not where a worker has another environment than that of its request

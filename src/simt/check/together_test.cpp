@@ -68,7 +68,7 @@ class Program {
     if (!shared || copy) {
       add("  cvt.u64.u32 %rd2, %r4;\n  add.s64 %rd3, %rd1, %rd2;\n");
     }
-    // The store is of the thread's number, of one number, of what is there already (0 at first), or of what was loaded.
+    // The store is of the thread's number, of one number, of what memory holds already (0 at first), or of what was loaded.
     static const char* const kValues[] = {"  mov.b32 %r10, %r1;\n", "  mov.b32 %r10, 7;\n",
                                           "  mov.b32 %r10, 0;\n", "  shr.b32 %r10, %r1, 5;\n", ""};
     if (store && !copy) add(kValues[below(std::size(kValues))]);

@@ -241,7 +241,7 @@ def test_lockstep_names_the_first_value_that_not_all_lanes_came_to(monkeypatch, 
 
 
 def test_a_wait_for_loads_to_lds_that_is_dropped_is_reported(monkeypatch, tmp_path):
-    """They are no loads to registers: the barrier behind the wait is what other wavefronts rely on."""
+    """They do not load to registers: other wavefronts rely on the barrier after the wait."""
     made, texts, dropped = HIPBackend.make_amdgcn, [], []
 
     def faulty(*args, **kwargs):

@@ -180,7 +180,7 @@ def test_a_variable_that_holds_an_address_is_the_reason_why_there_is_no_case(tmp
 def test_machine_code_that_is_to_be_linked_is_refused_by_its_function(tmp_path):
     ptxas = tools.toolkit("ptxas")
     if ptxas is None:
-        pytest.skip("there is no ptxas here")
+        pytest.skip("ptxas is not installed here: pip install nvidia-cuda-nvcc")
     head, entry, rest = cuda_variables.PTX.partition(".visible .entry")
     other = """.visible .func other(.param .b32 x)
 { .reg .b32 %r<2>; ld.param.b32 %r1,[x]; st.global.u32 [factor],%r1; ret; }

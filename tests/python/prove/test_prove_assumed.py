@@ -280,7 +280,7 @@ repeated[(8,)](short, out, n, other.stride(0), short.numel(), BLOCK=128)
     assert "step, the stride of a tensor that is not an argument" in answer.reasons[0].text
 
 
-# Strides that the program compares by way of a tensor that is no argument.
+# The program compares strides by way of a tensor that is not an argument.
 COMPARED = """
 @triton.jit
 def added(x, y, out, N, stride, BLOCK: tl.constexpr):

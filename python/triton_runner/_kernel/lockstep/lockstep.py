@@ -6,6 +6,7 @@ Every value that has a counterpart (pairs.py) is recorded in each run, in each i
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -226,7 +227,8 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         differences += pair_differences
         missing += pair_missing
     text = next((run.text for run in runs if run.text), "")
-    outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, text, tolerance)]
+    code = functools.cache(lambda: ir.parse(text) if text else None)  # where something differs
+    outputs = [output for run in runs[1:] for output in _outputs(runs[0], run, code, tolerance)]
     unobserved = []
     for run in runs:
         # Recording can hide a fault, because it materialises values and prevents fusion; a user's launch may
@@ -234,7 +236,7 @@ def _compared(subject: Subject, plan: list, settings: dict, tolerance, wanted: d
         plain = _Run(f"{run.name}, not recorded", run.device, run.level, run.launch, settings)
         plain.launched()
         unobserved += _stopped_otherwise(run, plain)
-        unobserved += _outputs(run, plain, text, tolerance, " from the recorded run", exact=False)
+        unobserved += _outputs(run, plain, code, tolerance, " from the recorded run", exact=False)
     return Lockstep(runs, differences, outputs, unobserved, missing, compared, notes)
 
 
@@ -301,24 +303,18 @@ def _recorded(run: _Run, before: list[_Run], plan: list, wanted: dict) -> _Run:
     return run
 
 
-def _outputs(
-    want: _Run, got: _Run, text: str, tolerance, than: str = "", exact: bool | None = None
-) -> list[dict]:
+def _outputs(want: _Run, got: _Run, code, tolerance, than: str = "", exact: bool | None = None) -> list[dict]:
     """The arguments that differ after two runs: name, run, number of elements, largest difference, and the
-    first op of `text`, TTIR or TTGIR, that writes to it. exact: both runs add in the same order."""
+    first op of code(), TTIR or TTGIR, that writes to it. exact: both runs add in the same order."""
     exact = _exact(want, got) if exact is None else exact
     pairs = []
     for name, array, other in want.differing(got):
         differs = difference(array, other, _allowed(kind_of(array.dtype), tolerance, exact))
         if differs:
             told = f"{differs}{than}, by at most {differs.max_error:.6g}"
-            op = _store_to(name, text)
+            op = stores.store_to(code(), name) if code() else None
             pairs.append(_output(got, name, told, differs.elements, differs.max_error, op))
     return pairs
-
-
-def _store_to(name: str, text: str) -> ir.Op | None:
-    return stores.store_to(ir.parse(text), name) if text else None
 
 
 def _output(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from triton_runner._base import scratch
 from triton_runner._base.errors import fail
-from triton_runner._base.paths import check_there, write_file
+from triton_runner._base.paths import write_file
 from triton_runner._base.typed import as_json, of_json
 from triton_runner._worker.child import end_with_parent
 from triton_runner.verbs.judge import page, processes
@@ -24,9 +24,7 @@ _NO_COST = Cost(0.0, 0.0, 0.0, 0.0)
 
 
 def judge(task: str, answer: str, options: Options) -> Row:
-    """The verdict on an answer. Raises DiagnosticError where the task is none."""
-    for path in (task, answer):
-        check_there(path)
+    """The verdict on an answer; both files are there. Raises DiagnosticError where the task is none."""
     processes.load()
     try:
         return Trial(task, answer, options).row()
@@ -46,7 +44,6 @@ class Entry:
 def entries(manifest: str) -> list[Entry]:
     """The trials of a manifest: lines of JSON with "task" and "answer" (and "expected", a verdict that a
     summary compares), or of two words. Paths are relative to its folder."""
-    check_there(manifest)
     folder, found = os.path.dirname(os.path.abspath(manifest)), []
     for number, line in enumerate(Path(manifest).read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):

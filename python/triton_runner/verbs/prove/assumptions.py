@@ -105,11 +105,13 @@ def _product(extents) -> Poly:
 
 @dataclasses.dataclass(frozen=True)
 class Assumption:
-    """text: for people; place: where it comes from; cond: what it says."""
+    """text: for people; place: where it comes from; cond: what it says; tensor: the name of one whose sizes
+    are taken from another's."""
 
     text: str
     place: str
     cond: Cond
+    tensor: str = ""
 
 
 class Names:

@@ -80,19 +80,23 @@ class Proving:
         from triton_runner._kernel.cases.case import is_case
 
         if is_case(program.name):
-            program.check()
+            return self._of_case(program)
         from triton_runner.verbs.prove import run
-        from triton_runner.verbs.prove.held import Held
 
-        if is_case(program.name):
-            subject, named = run.of_case(program.name)
-            held = Held(self.given)
-            held.look(subject.name, named)
-            return self._proofs([subject], broken=held.broken)
         path, _, name = program.name.rpartition(":")
         if not path.endswith(".py"):
             raise fail(f"{program.name} is not a program, a case (*.trcase) or kernel.py:name")
         return self._proofs([run.of_kernel(program.name, name, how)])
+
+    def _of_case(self, program) -> Proofs:
+        program.check()  # before torch is imported
+        from triton_runner.verbs.prove import run
+        from triton_runner.verbs.prove.held import Held
+
+        subject, named = run.of_case(program.name)
+        held = Held(self.given)
+        held.look(subject.name, named)
+        return self._proofs([subject], broken=held.broken)
 
     def of_program(self, program, how: dict) -> Proofs:
         for option in ("signature", "constexprs", "options"):

@@ -140,14 +140,14 @@ def _alike(
         stay = {1, *(one.const for pair in pairs for one in pair)} - {None} - constants
         tied = [equal(a, b) for a, b in pairs if stay & {a.const, b.const} and not atoms_of(a, b) & told]
         if conds := [equal(a, b) for a, b in pairs if not stay & {a.const, b.const}]:
-            found.append(Assumption(text, place, both(*conds)))
+            found.append(Assumption(text, place, both(*conds), tensor.name))
             if is_square:
                 by_extent: dict = {}
                 for extent, one in zip(extents, model.shape, strict=False):
                     by_extent.setdefault(extent, []).append(one)
                 tied += [equal(a, b) for same in by_extent.values() for a, b in itertools.pairwise(same)]
         if (cond := both(*tied)) is not TRUE:
-            ties.append(Assumption(text, place, cond))
+            ties.append(Assumption(text, place, cond, tensor.name))
 
     for name, tensor in tensors.items():
         extents = tuple(int(one) for one in values[name].shape)

@@ -36,7 +36,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
     started = now()
     say(subject.name)
     solver, reader = read(subject, seconds)
-    assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
+    assumed = _assumed((*subject.assumptions, *subject.general()))
     assumed += [
         Assumed("tl.assume", place) for place in dict.fromkeys(str(one.place) for one in reader.assumes)
     ]
@@ -53,7 +53,7 @@ def proof(subject: Subject, names=(), seconds: float = 5.0, say=lambda text: Non
 def without_answers(subject: Subject, names, words: str) -> Proof:
     """The proof of a kernel of which the process ended that looked at it; words: how."""
     why = Reason(f"the process that looked at {subject.name} ended {words}: ask for less (--property)")
-    assumed = [Assumed(one.text, one.place) for one in (*subject.assumptions, *subject.general())]
+    assumed = _assumed((*subject.assumptions, *subject.general()))
     answers = [Answer(name, UNKNOWN, 0, [why]) for name in names or PROPERTIES]
     return Proof(subject.name, subject.target, assumed, answers, [], 0.0)
 
@@ -72,7 +72,7 @@ def _answers(subject: Subject, solver: Solver, reader: Reader, names, seconds: f
     if weak and now() - began < 3 * seconds and (other := subject.where_alike()) is not None:
         solver, reader = read(other, seconds)
         if not _contradictory(other, solver, reader):
-            held = [Assumed(one.text, one.place) for one in subject.alike]
+            held = _assumed(subject.alike)
             again = {
                 finding.property: _Found(other, solver, reader, held, finding)
                 for finding in _findings(other, solver, reader, weak, seconds, say)
@@ -137,7 +137,7 @@ class _Found:
         held = self.assumed if verdict != UNKNOWN else []
         goals = [goal.reason for goal in finding.goals]
         if example:
-            told = {one.text: one for one in (*held, *self._of_launches(finding.goals))}
+            told = {one.text: one for one in (*held, *_assumed(self._of_launches(finding.goals)))}
             held = list(told.values())
         else:
             goals = [self._with_what_is_alike(goal) for goal in finding.goals]
@@ -147,18 +147,21 @@ class _Found:
     def _of_launches(self, goals) -> list:
         """Returns the assumptions about launches that refute, as far as they concern goals."""
         atoms = atoms_of(*(cond for goal in goals for cond in goal.conds))
-        like = [one for one in (*self.subject.alike, *self.subject.ties) if atoms_of(one.cond) & atoms]
-        return [Assumed(one.text, one.place) for one in like]
+        return [one for one in (*self.subject.alike, *self.subject.ties) if atoms_of(one.cond) & atoms]
 
     def _with_what_is_alike(self, goal: Goal) -> Reason:
         """The reason of a goal that no launch refutes, with what was assumed of these."""
-        like = [one for one in self._of_launches([goal]) if " has the " in one.text]
-        if not like:
+        like = next((one for one in self._of_launches([goal]) if one.tensor), None)
+        if like is None:
             return goal.reason
-        name = like[0].text.split()[0]
-        shape = like[0].text.partition(":")[0]
+        shape = like.text.partition(":")[0]
         text = f"{goal.reason.text}; no launch was found in which {shape}, as in its launch: "
-        return dataclasses.replace(goal.reason, text=f"{text}--given '{name}.shape == ...' says what it has")
+        text += f"--given '{like.tensor}.shape == ...' says what it has"
+        return dataclasses.replace(goal.reason, text=text)
+
+
+def _assumed(assumptions) -> list[Assumed]:
+    return [Assumed(one.text, one.place) for one in assumptions]
 
 
 def read(subject: Subject, seconds: float) -> tuple[Solver, Reader]:
@@ -195,7 +198,7 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
     # An equation that put one size in another's place holds by itself since: that size leads to it.
     sizes = {word for one in found for word in _FIELD.findall(one.text)}
     used = [one for one in subject.assumptions if one.cond is TRUE and sizes & {*_FIELD.findall(one.text)}]
-    return found + [Assumed(one.text, one.place) for one in used if one.place.startswith("--given")]
+    return found + _assumed(one for one in used if one.place.startswith("--given"))
 
 
 def of_kernel(path: str, name: str, how: dict) -> Subject:

@@ -74,18 +74,15 @@ class Candidates:
 
     def engine(self, text: str, level: str, checks: str | None = None) -> Outcome | None:
         """The run of a text on the engine; None where the engine refuses it."""
-        self.check_arguments()
-        try:
-            return self.run_at(text, level, checks)
-        except DiagnosticError:
-            return None
-
-    def check_arguments(self) -> None:
         if self.arguments is None:
             raise fail(
                 "this oracle runs the kernel, and its arguments are not known",
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
+        try:
+            return self.run_at(text, level, checks)
+        except DiagnosticError:
+            return None
 
     def run_at(self, text: str, level: str, checks: str | None = None) -> Outcome:
         """The run of a text on the engine. Errors: what the engine refuses it with."""
