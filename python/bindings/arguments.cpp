@@ -2,7 +2,6 @@
 // storage.
 #include "arguments.h"
 
-#include "apart.h"
 #include "pointers.h"
 
 #include <nanobind/ndarray.h>
@@ -65,7 +64,7 @@ class Binder {
         check_elements_(false) {}
 
   void check_elements() { check_elements_ = true; }
-  void keep_to_views(Views views) { views_ = views; }
+  void keep_to_views(bool on) { views_ = on; }
 
   // Numbers as Triton's own launcher converts them.
   void convert_as(Conversion conversion) { conversion_ = conversion; }
@@ -82,10 +81,7 @@ class Binder {
   }
 
   bool complete() const { return next_ == params_.size(); }
-  BoundArguments take() {
-    if (views_ == Views::kApart) move_apart(out_, owners_);
-    return std::move(out_);
-  }
+  BoundArguments take() { return std::move(out_); }
 
  private:
   void push(const Param& param, const NamedValue& given) {
@@ -184,13 +180,13 @@ class Binder {
 
   void remember(Pointer& pointer, const std::string& name, nb::handle value) {
     if (!pointer.memory) return;
-    if (views_ != Views::kNo && add_view(*pointer.memory, name, value)) return;
+    if (views_ && add_view(*pointer.memory, name, value)) return;
     hold(std::move(*pointer.memory));
   }
 
   void hold(Allocation memory) {
+    if (views_) memory.owner = static_cast<uint32_t>(next_ + 1);
     out_.memory.push_back(std::move(memory));
-    owners_.push_back(next_);
   }
 
   // Adds the pieces of a storage that a view has elements in. False: it is all of the storage, or nobody knows.
@@ -427,11 +423,10 @@ class Binder {
   std::string_view device_;
   bool expands_descriptors_;
   bool check_elements_;
-  Views views_ = Views::kNo;
+  bool views_ = false;
   Conversion conversion_ = Conversion::kStrict;
   size_t next_ = 0;
   BoundArguments out_;
-  std::vector<size_t> owners_;  // of each of out_.memory, the argument
 };
 
 [[noreturn]] void wrong_count(const exec::Kernel& kernel, const std::vector<NamedValue>& values) {
@@ -447,7 +442,7 @@ class Binder {
 }  // namespace
 
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                           std::string_view device, Conversion conversion, bool check_elements, Views views) {
+                           std::string_view device, Conversion conversion, bool check_elements, bool views) {
   Binder binder(kernel, device);
   binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
@@ -456,11 +451,6 @@ BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedVa
     if (!binder.add(value)) wrong_count(kernel, values);
   if (!binder.complete()) wrong_count(kernel, values);
   return binder.take();
-}
-
-Views views_of(uint32_t checks) {
-  if (!(checks & exec::kCheckView)) return Views::kNo;
-  return checks & (exec::kCheckRace | exec::kCheckUninitialized) ? Views::kPieces : Views::kApart;
 }
 
 void set_pretend_cuda(bool on) { pretend_cuda = on; }

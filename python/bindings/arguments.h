@@ -20,20 +20,12 @@ struct BoundArguments {
 // those from 3.8 on, which pass the low bits of an integer.
 enum class Conversion { kStrict, kTriton, kWrapping };
 
-// Says which memory of a tensor may be touched: all of its storage, its elements alone, or those alone and by its own
-// pointer only, which moves arguments that share a storage (apart.h).
-enum class Views { kNo, kPieces, kApart };
-
-// Returns how views are kept under checks. Races and memory that was never written are told by address, which is to be
-// the same for all arguments then.
-Views views_of(uint32_t checks);
-
 // The values for the kernel's parameters, in order; check_elements: tensors have to be of the parameters'
-// element types. Errors: too many or too few values; a value of the wrong type, out of range, not contiguous,
+// element types; views: of a view its elements are the memory, for its own pointer alone (kCheckView). Errors: too many or too few values; a value of the wrong type, out of range, not contiguous,
 // or on another device than `device` ("cpu", "cuda", "hip").
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
                            std::string_view device, Conversion conversion, bool check_elements = false,
-                           Views views = Views::kNo);
+                           bool views = false);
 
 // Scripts whose CPU tensors say that they are CUDA tensors (--pretend-cuda): devices of tensors are not
 // compared.

@@ -37,13 +37,13 @@ Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve, 
 
 Memory::~Memory() = default;
 
-const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
+const Allocation* Memory::find(uint64_t address, uint64_t bytes, uint32_t owner) const {
   auto after = std::upper_bound(allocations_.begin(), allocations_.end(), address,
                                 [](uint64_t a, const Allocation& b) { return a < b.address; });
   // Views of one storage overlap, so that the nearest start may not be the one that reaches far enough.
   for (auto it = after; it != allocations_.begin();)
-    if (--it; holds(*it, address, bytes)) return &*it;
-  if (hides(address)) return nullptr;
+    if (--it; holds(*it, address, bytes) && (!owner || it->owner == owner)) return &*it;
+  if (owner || hides(address)) return nullptr;
   std::lock_guard found_lock(found_->mutex);
   if (whole_ && !found_->has_whole) {
     found_->has_whole = true;
@@ -57,19 +57,23 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   return &found_->list.emplace_back(std::move(*a));
 }
 
-bool Memory::hides(uint64_t address) const {
-  return std::any_of(allocations_.begin(), allocations_.end(), [address](const Allocation& a) {
-    return a.storage_bytes && address - a.storage < a.storage_bytes;
+bool Memory::hides(uint64_t address, uint32_t owner) const {
+  return std::ranges::any_of(allocations_, [=](const Allocation& a) {
+    return address - a.storage < a.storage_bytes && (!owner || a.owner == owner);
   });
 }
 
-std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) const {
+bool Memory::has_owner(uint32_t owner) const {
+  return std::ranges::any_of(allocations_, [=](const Allocation& a) { return a.owner == owner; });
+}
+
+std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from, uint32_t owner) const {
   const Allocation* best = nullptr;
   uint64_t distance = ~uint64_t{0};
   bool after = false;
   if (from) find(from, 1);  // so that it is in the list
   auto consider = [&](const Allocation& a) {
-    if (from && !holds(a, from, 1)) return;
+    if (from && (!holds(a, from, 1) || (owner && a.owner != owner))) return;
     uint64_t end = a.address + a.bytes;
     bool past = address >= a.address;
     uint64_t d = !past ? a.address - address : address >= end ? address - end : 0;
@@ -80,7 +84,7 @@ std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) co
     for (const Allocation& a : allocations_) consider(a);
   for (const Allocation& a : found_->list) consider(a);
   lock.unlock();  // what is in the list stays where it is
-  if (best && best->storage_bytes && hides(address))
+  if (best && address - best->storage < best->storage_bytes)
     return "which lies in the storage of " + best->label + " and is no element of it";
   if (!best) return from ? describe(address, bytes) : "";
   constexpr uint64_t kFar = uint64_t{1}

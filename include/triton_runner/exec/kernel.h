@@ -48,6 +48,8 @@ struct Allocation {
   // kCheckView: this is a piece of a view, which alone may be touched, and here is the storage that the view lies in.
   // Else that has 0 bytes.
   uint64_t storage = 0, storage_bytes = 0;
+  // kCheckView: 1 + the number of the argument, by whose pointer alone it may be touched. 0: by any.
+  uint32_t owner = 0;
 };
 
 // The rest of a descriptor in im2col mode, besides its tensor N, [D, [H,]] W, C. All is outermost first.

@@ -28,13 +28,16 @@ class Memory {
 
   // Those that it was made with.
   std::span<const Allocation> allocations() const { return allocations_; }
-  // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`.
-  const Allocation* find(uint64_t address, uint64_t bytes) const;
-  // Whether an address lies in a storage of which only views may be touched (Allocation::storage).
-  bool hides(uint64_t address) const;
+  // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`. owner: one of
+  // those of that argument (Allocation::owner) and no other; 0: any.
+  const Allocation* find(uint64_t address, uint64_t bytes, uint32_t owner = 0) const;
+  // Whether an address lies in a storage of which only views may be touched (Allocation::storage), by that owner.
+  bool hides(uint64_t address, uint32_t owner = 0) const;
+  // Whether an argument has allocations of its own.
+  bool has_owner(uint32_t owner) const;
   // "4 bytes past the end of argument 'x' (f32[1024])", seen from the nearest allocation, or from the one
-  // that holds the address `from`. Empty where there is no allocation at all.
-  std::string describe(uint64_t address, uint64_t bytes, uint64_t from = 0) const;
+  // that holds the address `from` and is the owner's. Empty where there is no allocation at all.
+  std::string describe(uint64_t address, uint64_t bytes, uint64_t from = 0, uint32_t owner = 0) const;
 
  private:
   static const Whole kNoWhole;
@@ -49,6 +52,9 @@ class Memory {
 class MemoryView {
  public:
   explicit MemoryView(const Memory& memory) : memory_(&memory) {}
+  // kCheckView: the pointer of what follows was made from this argument (0: nobody knows), whose memory alone it may touch.
+  void keep_to(uint32_t owner) { owner_ = owner && memory_->has_owner(owner) ? owner : 0; }
+  uint32_t owner() const { return owner_; }
   bool readable(uint64_t address, uint64_t bytes) { return find(address, bytes) != nullptr; }
   bool writable(uint64_t address, uint64_t bytes) {
     const Allocation* a = find(address, bytes);
@@ -58,19 +64,21 @@ class MemoryView {
   const Allocation* find(uint64_t address, uint64_t bytes) {
     for (const Allocation* a : last_)
       if (inside(a, address, bytes)) return a;
-    const Allocation* a = memory_->find(address, bytes);
+    const Allocation* a = memory_->find(address, bytes, owner_);
     if (a) last_[next_++ % 4] = a;
     return a;
   }
   const Memory& memory() const { return *memory_; }
 
  private:
-  static bool inside(const Allocation* a, uint64_t address, uint64_t bytes) {
-    return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes;
+  bool inside(const Allocation* a, uint64_t address, uint64_t bytes) const {
+    return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes &&
+           (!owner_ || owner_ == a->owner);
   }
   const Memory* memory_;
   const Allocation* last_[4] = {};  // those that were hit, the oldest replaced first
   unsigned next_ = 0;
+  uint32_t owner_ = 0;
 };
 
 }  // namespace triton_runner::exec

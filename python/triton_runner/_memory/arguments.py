@@ -274,11 +274,6 @@ class Arguments:
         """Returns how many bytes a block has."""
         return self._blocks[block].size
 
-    def shared_views(self) -> bool:
-        """Returns whether two arguments are different views of one block."""
-        views = {dataclasses.replace(view, dtype="") for view in self.views.values()}
-        return len(views) > len({view.block for view in views})
-
     def _contents(self, pages: list[Pages], undefined=None) -> Contents:
         return Contents(self.views, self._base, pages, undefined)
 

@@ -2,8 +2,8 @@
 touch: what lies beside them in the storage is memory of the program's, and not of the argument.
 
 A view's elements are those that its shape and strides reach, with repeated ones (expand), in any order
-(transpose), overlapping (as_strided) or backwards. The core asks for them (python/bindings/arguments.cpp),
-and gives views of one storage an address each (apart.cpp)."""
+(transpose), overlapping (as_strided) or backwards. The core asks for them
+(python/bindings/arguments.cpp)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, 
                  machine::BoxRow& row) {
   const uint32_t unit = box.global_unit;
   uint64_t at = row.address + static_cast<uint64_t>(row.inside()) * unit;
-  for (; row.end < end && x.worker->memory.writable(at, unit); ++row.end) at += unit;
+  for (; row.end < end && x.memory_for(in).writable(at, unit); ++row.end) at += unit;
   const auto bytes = static_cast<uint32_t>(end - row.end) * unit;
   if (bytes > 0 && (x.launch().options->checks & exec::kCheckSurplus))
     x.warn(in, exec::TrapKind::kOutOfBounds, "hardware",
@@ -81,7 +81,7 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
     high = std::max(high, row.address + bytes_of(row));
   }
   if (low >= high) return true;
-  exec::MemoryView& memory = x.worker->memory;
+  exec::MemoryView& memory = x.memory_for(in);
   auto allowed = [&](uint64_t address, uint64_t bytes) {
     return write ? memory.writable(address, bytes) : memory.readable(address, bytes);
   };

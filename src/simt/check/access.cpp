@@ -37,7 +37,8 @@ bool Exec::whole_warps(const Instr& in, uint64_t members) {
 }
 
 std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
-  const bool ok = write ? worker->memory.writable(address, bytes) : worker->memory.readable(address, bytes);
+  exec::MemoryView& memory = memory_for(in);
+  const bool ok = write ? memory.writable(address, bytes) : memory.readable(address, bytes);
   if (ok || launch().heap->holds(address, bytes)) {
     if (worker->checks && !worker->checks->global(*this, in, lane, address, bytes, write)) return nullptr;
     if (worker->counting) worker->counting->access(*this, in, Space::kGlobal, lane, address, bytes, write);
@@ -50,7 +51,7 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
          lane, 0, 0);
     return nullptr;
   }
-  const bool read_only = write && worker->memory.readable(address, bytes);
+  const bool read_only = write && memory.readable(address, bytes);
   return fault(in, exec::TrapKind::kOutOfBounds,
                std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
                    (bytes == 1 ? " byte at " : " bytes at ") + hex(address) +

@@ -39,7 +39,7 @@ std::byte* place_of(Exec& x, const Operands& in, const AtomicPlan& plan, uint32_
   if (*shared) return x.shared(in, i, static_cast<uint32_t>(address), bytes, true);
   // Code that updates 16 bits by way of the word around them: the word may end past the allocation, whose
   // other bytes it leaves as they are.
-  exec::MemoryView& memory = x.worker->memory;
+  exec::MemoryView& memory = x.memory_for(in);
   if (plan.other != kNoRegister && bytes == 4 && memory.writable(address, 1) && !memory.readable(address, 4))
     return reinterpret_cast<std::byte*>(address);
   if (plan.where == Space::kGeneric) return x.generic(in, i, address, bytes, true);

@@ -83,8 +83,8 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
       return x.generic(in, i, address, size, write);
     default:
       // Code that updates 16 bits by way of the word around them: the word may end past the allocation.
-      if (a.strong && !write && a.bytes() == 4 && x.worker->memory.readable(address, 1) &&
-          !x.worker->memory.readable(address, 4))
+      if (a.strong && !write && a.bytes() == 4 && x.memory_for(in).readable(address, 1) &&
+          !x.memory_for(in).readable(address, 4))
         return reinterpret_cast<std::byte*>(address);
       return x.global(in, i, address, size, write);
   }
@@ -258,8 +258,8 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   in_a_row = in_a_row && low <= high;  // they do not wrap
   if (!in_a_row) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t extent = high - low + size;
-  const bool inside =
-      kWrite ? x.worker->memory.writable(low + add, extent) : x.worker->memory.readable(low + add, extent);
+  exec::MemoryView& memory = x.memory_for(in);
+  const bool inside = kWrite ? memory.writable(low + add, extent) : memory.readable(low + add, extent);
   if (!inside || (bits & (size - 1)) || (add & (size - 1))) return each_lane<kWrite>(x, in, a);
   if (!looked_at<kWrite>(x, in, a, address, add, in_a_row)) [[unlikely]]
     return each_lane<kWrite>(x, in, a);

@@ -71,6 +71,12 @@ std::string distance_text(const std::string& name, uint64_t base, uint64_t addre
 
 }  // namespace
 
+void Exec::keep_to_owner(const Operands& in) {
+  const auto& owners = worker->launch->owners;
+  const auto at = owners.find(source_of(code(), in));
+  worker->memory.keep_to(at == owners.end() ? 0 : at->second);
+}
+
 exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane,
                            uint64_t address, uint32_t bytes, std::vector<std::string> notes) const {
   const Code& c = code();
@@ -98,9 +104,11 @@ exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string me
         from = origin->second;
       }
     const exec::Heap& heap = *worker->launch->heap;
-    t.nearest = heap.contains(address) ? heap.describe(address, bytes)
-                                       : worker->memory.memory().describe(address, bytes, from);
-    if (t.kind == exec::TrapKind::kOutOfBounds && worker->memory.memory().hides(address))
+    t.nearest = heap.contains(address)
+                    ? heap.describe(address, bytes)
+                    : worker->memory.memory().describe(address, bytes, from, worker->memory.owner());
+    if (t.kind == exec::TrapKind::kOutOfBounds &&
+        worker->memory.memory().hides(address, worker->memory.owner()))
       t.kind = exec::TrapKind::kView;
   }
   if (!t.place.empty()) t.message += ": " + t.place;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <triton_runner/exec/memory.h>
@@ -46,14 +47,16 @@ struct Launch : machine::Grid {
   // For check="race": what an experiment has to tell, and the launch that is one.
   std::vector<Doubt>* doubts = nullptr;
   OtherOrder* other_order = nullptr;
+  // For check="view": 1 + the number of the parameter by whose pointer an instruction of the text accesses memory.
+  std::unordered_map<const Source*, uint32_t> owners;
 };
 
 // One thread of ours.
 struct Worker {
   explicit Worker(const exec::Memory& m) : memory(m) {}
   Launch* launch = nullptr;
-  machine::Taker* clusters = nullptr;  // of the grid
-  exec::MemoryView memory;
+  machine::Taker* clusters = nullptr;        // of the grid
+  exec::MemoryView memory;                   // Exec::memory_for() is how instructions ask it
   std::vector<int8_t> guard_mask;            // scratch of guarded instructions
   uint64_t global_spins = 0;                 // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;                         // instructions, counted at backward jumps
@@ -134,6 +137,13 @@ struct Exec : Lanes {
 
   // Checked memory. `global` gives the host pointer of [address, address + bytes) or null after a trap that
   // names lane and nearest tensor. A launch that goes on after faults gets memory of its own in that place.
+  // The memory as this instruction may access it.
+  exec::MemoryView& memory_for(const Operands& in) {
+    if (!worker->launch->owners.empty()) [[unlikely]]
+      keep_to_owner(in);
+    return worker->memory;
+  }
+  void keep_to_owner(const Operands& in);
   std::byte* global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
   // A 32-bit shared address of this block or of the cluster.
   std::byte* shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write);

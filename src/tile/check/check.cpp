@@ -19,6 +19,7 @@
 #include "machine/memdesc.h"
 #include "ops/atomics.h"
 #include "trace/location.h"
+#include "trace/origin.h"
 
 namespace triton_runner::tile {
 
@@ -61,6 +62,23 @@ const MemoryOperand* CheckedCode::buffer_of(const Instr& in, ir::GroupName group
   return nullptr;
 }
 
+namespace {
+
+// 1 + the number of the parameter by whose pointer each instruction accesses memory; 0: none, or nobody knows.
+std::vector<uint32_t> owners_of(const Code& code) {
+  std::vector<uint32_t> owners;
+  for (const Instr& in : code.instrs) {
+    using enum ir::Effect;
+    const bool accesses =
+        in.op && in.op->effects().any(kLoads | kStores | kAtomics | kAsync | kBlock | kMover);
+    const std::optional<uint32_t> parameter = accesses ? parameter_of(*in.op, code) : std::nullopt;
+    owners.push_back(parameter ? *parameter + 1 : 0);
+  }
+  return owners;
+}
+
+}  // namespace
+
 Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory& memory,
                machine::Shuffle* shuffle)
     : code_(code), shuffle_(shuffle) {
@@ -74,6 +92,7 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, cons
     uninit_ = std::make_unique<UninitCheck>(code, memory, options.follows_undefined);
   substitutes_ = options.substitution != nullptr;
   if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
+  if (options.checks & exec::kCheckView) owners_ = owners_of(code.code);
   if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);
   if (options.checks & exec::kCheckOverflow) overflow_ = std::make_unique<OverflowCheck>(code);
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
@@ -97,12 +116,15 @@ bool Checks::looks_at(const Instr& in) const {
 bool Checks::before(Task& t, const Instr& in) {
   if (hints_ && &in == code_.code.entry && !hints_->begin(t, in)) return false;
   if (!looks_at(in)) return true;
+  if (!owners_.empty())
+    t.worker->memory.keep_to(owners_[static_cast<size_t>(&in - code_.code.instrs.data())]);
   return (!uninit_ || quiet_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in)) &&
          (!overflow_ || overflow_->before(t, in));
 }
 
 bool Checks::after(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
+  t.worker->memory.keep_to(0);
   if (overflow_) overflow_->after(t, in);
   if (uninit_) {
     uninit_->after(t, in);

@@ -87,8 +87,9 @@ class Checks {
   std::unique_ptr<HintCheck> hints_;
   std::unique_ptr<OverflowCheck> overflow_;
   std::unique_ptr<Perturbation> perturbation_;
-  bool substitutes_ = false;   // LaunchOptions::substitution
-  machine::Shuffle* shuffle_;  // of a shuffled launch
+  bool substitutes_ = false;      // LaunchOptions::substitution
+  std::vector<uint32_t> owners_;  // of each instruction, by kCheckView: whose memory it may access; 0: any
+  machine::Shuffle* shuffle_;     // of a shuffled launch
   bool preempted_ = false;
 };
 

@@ -56,8 +56,9 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
   if (in.op)
     if (std::optional<uint32_t> parameter = parameter_of(*in.op, *code))
       place = place_of(*worker->launch, *parameter, address);
-  const exec::Allocation* found = memory.find(address, bytes);
-  const std::string nearest = memory.describe(address, bytes, place && !found ? place->base : 0);
+  const uint32_t owner = worker->memory.owner();
+  const exec::Allocation* found = memory.find(address, bytes, owner);
+  const std::string nearest = memory.describe(address, bytes, place && !found ? place->base : 0, owner);
   std::string what = std::string(write ? "writing " : "reading ") + std::to_string(bytes) +
                      (bytes == 1 ? " byte" : " bytes") + " at " + base::hex(address);
   if (place) what += " (" + place->str() + ")";
@@ -77,9 +78,9 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
     what += ", " + nearest;
   else
     what += ": no memory of this launch is near it";
-  const exec::TrapKind kind = misaligned                        ? exec::TrapKind::kMisaligned
-                              : !found && memory.hides(address) ? exec::TrapKind::kView
-                                                                : exec::TrapKind::kOutOfBounds;
+  const exec::TrapKind kind = misaligned                               ? exec::TrapKind::kMisaligned
+                              : !found && memory.hides(address, owner) ? exec::TrapKind::kView
+                                                                       : exec::TrapKind::kOutOfBounds;
   exec::Trap trap = made_trap(in, kind, std::move(what), std::move(element));
   trap.address = address;
   trap.access_bytes = bytes;

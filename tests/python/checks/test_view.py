@@ -10,6 +10,8 @@ import triton_runner
 import warm
 from triton_runner._memory.views import pieces
 
+# At machine code nobody knows by which argument's pointer an access came.
+KNOWN = ["ttir", "ttgir", "ptx"]
 LEVELS = ["ttir", "ttgir", "ptx", pytest.param("cubin", marks=pytest.mark.machine)]
 
 
@@ -146,10 +148,9 @@ def two_stores(x, y, BLOCK: tl.constexpr):
     tl.store(y + k + 1, tl.full((BLOCK,), 2.0, tl.float32))
 
 
-def test_beside_a_check_of_races_the_addresses_are_those_of_the_storage():
-    """A limit, as reference/views.md says: both pointers may touch the elements of both."""
-    with pytest.raises(triton_runner.KernelTrap, match="argument 'y'"):  # of the load of x nothing is said
-        shared("halves", "ttir", 1, check="view,race")
+def test_beside_a_check_of_races():
+    with pytest.raises(triton_runner.KernelTrap, match=r"outside of a view.*storage of argument 'x'"):
+        shared("halves", "ttir", 1, check="view,race,uninit")
     whole = torch.zeros(64)
     with pytest.raises(triton_runner.KernelTrap, match="data race"):
         with triton_runner.using(device="cpu", check="view,race"):
@@ -163,6 +164,56 @@ def racing(x, y):
         tl.store(x + 30, 1.0)
     else:
         tl.store(y + 6, 2.0)
+
+
+@triton.jit
+def far(x, out, step, BLOCK: tl.constexpr):
+    k = tl.arange(0, BLOCK)
+    tl.store(out + k, tl.load(x + k) + tl.load(x + k + step))
+
+
+@pytest.mark.parametrize("level", KNOWN)
+@pytest.mark.parametrize("is_argument", [True, False])
+def test_what_lands_in_another_tensor_is_out_of_bounds(level, is_argument):
+    """An address that lies in some tensor of the program is a fault where another pointer led to it."""
+    x, out, other = (torch.from_numpy(part) for part in np.ones((3, 1024), np.float32))
+    step = ((out if is_argument else other).data_ptr() - x.data_ptr()) // 4
+    for check in ("", "race,uninit"):
+        with triton_runner.using(device="cpu", level=level, check=check):
+            far[(1,)](x, out, step, BLOCK=64)  # a limit of the other checks
+    with pytest.raises(triton_runner.KernelTrap) as caught:
+        with triton_runner.using(device="cpu", level=level, check="view"):
+            far[(1,)](x, out, step, BLOCK=64)
+    assert caught.value.kind == "out of bounds" and "the end of argument 'x'" in caught.value.nearest
+    with triton_runner.using(device="cpu", level=level, check="view"):
+        far[(1,)](x, out, 1024 - 64, BLOCK=64)
+    assert (out[:64] == 2).all()
+
+
+@triton.jit
+def by_table(table, out):
+    tl.store(tl.load(table).to(tl.pointer_type(tl.float32)) + 1, 5.0)
+    tl.store(out, 7.0)
+
+
+def test_a_pointer_in_memory_and_an_argument_write_to_one_tensor():
+    out = torch.zeros(4)
+    with triton_runner.using(device="cpu", check="view"):
+        by_table[(1,)](torch.tensor([out.data_ptr()]), out)
+    assert out.tolist() == [7, 5, 0, 0]
+
+
+def test_empty_tensors_and_none_have_no_address_of_their_own():
+    whole = torch.zeros(8)
+    with triton_runner.using(device="cpu", check="view"):
+        maybe[(1,)](torch.empty(0), None, whole)
+    assert whole[0] == 1
+
+
+@triton.jit
+def maybe(x, bias, out):
+    if bias is None:
+        tl.store(out, (x.to(tl.int64) == 0).to(tl.float32))
 
 
 def test_arrays_of_numpy():
@@ -226,6 +277,30 @@ def test_verify_tells_whose_pointer_it_is(tmp_path):
     assert "warning, view at ttir" in done.stdout and "in the storage of argument 'x'" in done.stdout, (
         done.stdout
     )
+
+
+ANOTHER = """
+import numpy, torch, triton, triton.language as tl
+
+@triton.jit
+def scaled(x, y, step, B: tl.constexpr):
+    k = tl.arange(0, B)
+    tl.store(y + k, tl.load(x + k) * tl.load(x + step))
+
+x, y, other = (torch.from_numpy(part) for part in numpy.ones((3, 64), numpy.float32))
+scaled[(1,)](x, y, 128 if WRONG else 63, B=64)
+assert (y == 1).all()
+"""
+
+
+@pytest.mark.parametrize("is_wrong", [True, False])
+def test_verify_finds_an_access_that_lands_in_another_tensor(is_wrong, tmp_path):
+    (tmp_path / "another.py").write_text(ANOTHER.replace("WRONG", str(is_wrong)))
+    done = warm.cli("verify", "--pretend-cuda", "another.py", cwd=tmp_path)
+    assert done.returncode == is_wrong, done.stdout
+    if is_wrong:
+        assert "fault, oob at ttir, ttgir, ptx: kernel 'scaled': out of bounds in tt.load" in done.stdout
+        assert "past the end of argument 'x' (f32[64])\n    it lands in another tensor" in done.stdout
 
 
 def test_verify_warns_and_strict_makes_it_a_fault(tmp_path):

@@ -60,7 +60,7 @@ def shift(x, out, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def beyond(out):
-    tl.store(out + 1000, 1.0)
+    tl.store(out + 128, 1.0)
 
 x, out = torch.zeros(128), torch.zeros(128)
 for _ in range(3):

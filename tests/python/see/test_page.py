@@ -181,7 +181,7 @@ def test_kernels_of_a_program_are_chosen_and_compared(browser, several):
     page.locator("#panel-launches").get_by_text("beyond").click()
     page.locator("#kernel-name", has_text="beyond").wait_for()
     page.locator("#tab-findings").click()
-    assert page.locator("#panel-findings .source").inner_text() == "tl.store(out + 1000, 1.0)"
+    assert page.locator("#panel-findings .source").inner_text() == "tl.store(out + 128, 1.0)"
     page.locator("#tab-compare").click()
     page.get_by_label("From", exact=True).select_option(index=0)
     page.get_by_label("To", exact=True).select_option(index=1)

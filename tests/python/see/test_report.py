@@ -308,7 +308,7 @@ def test_a_finding_belongs_to_its_kernel(program):
     assert not any(kernel["findings"] for kernel in page.kernels[:3])
     (finding,) = page.kernels[3]["findings"]
     lines = path.read_text().splitlines()
-    assert "out of bounds" in finding["title"] and "tl.store(out + 1000" in lines[finding["line"] - 1]
+    assert "out of bounds" in finding["title"] and "tl.store(out + 128" in lines[finding["line"] - 1]
 
 
 def test_all_kernels_of_a_folder(tmp_path):

@@ -38,12 +38,13 @@ CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", 
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
     "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow",),
-    "hazard": ("hazard",), "outside of a view": ("view",),
+    "hazard": ("hazard",), "outside of a view": ("view",), "out of bounds": ("oob", "view"),
 }  # fmt: skip
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
 _MEANT = "it is memory of the program's own, as padding is: nothing is read or written that is not there"
+_ANOTHER = "it lands in another tensor of the program, so that --check view alone reports it"
 _COMPILERS_FENCE = (
     "it is the compiler's: TTGIR has no such race, and Triton 3.7 and later put the fence there; other races "
     "at PTX were not looked for"
@@ -216,11 +217,10 @@ class Judging:
 
     def all_checks(self) -> None:
         """Runs all checks at once. A report ends a run: its check runs alone, and the others go on
-        together. check="view" runs alone where arguments share memory: beside others it keeps their
-        addresses."""
+        together."""
         for level in self.plain:
             chosen = [check for check in self.checks if looks(check, level)]
-            alone = {"view"} if self.launch.arguments.shared_views() else set()
+            alone = set()
             while left := [check for check in chosen if check not in alone]:
                 seen = _core.ReadSet() if "race" in left else None
                 run = self.run(level, checks=",".join(left), reads=seen)
@@ -253,6 +253,8 @@ class Judging:
         run = self.run(level, checks=check)
         if run is None or run.trap is None:
             return
+        if check == "view" and run.trap.kind == "out of bounds":
+            check, why = "oob", _ANOTHER
         why = _MEANT if check == "view" and not why else why
         if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
             return  # what copies.findings() reports

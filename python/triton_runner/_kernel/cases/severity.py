@@ -65,14 +65,14 @@ class Findings(list):
 
     def trap(self, check: str, run: Outcome, why: str = "") -> None:
         """A trap stopped a run. Levels that stop at one line share a finding. why: the reason of a
-        warning."""
+        warning, or more words for an access out of bounds."""
         trap = run.trap
         # With infinities, and with NaNs that memory brings, NaNs are reported too.
         same = {check, "nan"} if check in ("inf", "nanload") else {check}
         is_warning = check in _MAY_BE_MEANT or trap.warning
         finding = _of_trap(check, "warning" if is_warning else "fault", [run.level], trap)
         place = (trap.file, trap.line)
-        finding = finding.warned(why) if why else finding
+        finding = finding.warned(why, is_fault=check == "oob") if why else finding
         self._note(finding, lambda other: other.check in same and (other.file, other.line) == place)
 
     def report(self, check: str, level: str, report) -> None:

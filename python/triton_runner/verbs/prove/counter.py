@@ -31,7 +31,7 @@ from triton_runner.verbs.prove.terms import Substitution, atoms_of, ge, le, poly
 
 # The check that shows what is wrong, and the kind of its report.
 CHECKS = {
-    "bounds": (None, "out of bounds"),
+    "bounds": ("view", "out of bounds"),  # also where the address lies in another argument
     "overflow": ("overflow", "integer overflow"),
     "disjoint": ("race", "data race"),
     "division": ("zerodiv", "division by zero"),

@@ -19,10 +19,12 @@ class Search {
     while (!open_.empty()) {
       const uint32_t reg = open_.back();
       open_.pop_back();
+      int writers = 0;
       for (const ptx::Instruction& in : entry_.body)
-        if (writes(in, reg)) made_by(in);
+        if (writes(in, reg)) made_by(in), ++writers;
+      chooses_ |= writers > 1;
     }
-    if (found_.size() != 1) return {};
+    if (found_.size() != 1 || (chooses_ && remembers_)) return {};
     return *found_.begin();
   }
 
@@ -50,9 +52,11 @@ class Search {
       case Opcode::kMov:
       case Opcode::kCvta:
         return follow(in, 1);
+      case Opcode::kSelp:
+        chooses_ = true;
+        [[fallthrough]];
       case Opcode::kAdd:
       case Opcode::kOr:
-      case Opcode::kSelp:
         follow(in, 1);
         return follow(in, 2);
       case Opcode::kSub:
@@ -62,7 +66,12 @@ class Search {
       case Opcode::kLd:  // of a parameter; what else is read from memory says nothing
         if (in.operands.size() > 1 && in.operands[1].kind == OperandKind::kAddress &&
             in.operands[1].parts[0].kind == OperandKind::kVariable)
-          follow(in, 1);
+          return follow(in, 1);
+        [[fallthrough]];
+      case Opcode::kAtom:
+      case Opcode::kShfl:
+      case Opcode::kCall:
+        remembers_ = true;
         return;
       default:
         return;
@@ -73,6 +82,8 @@ class Search {
   const uint64_t candidates_;
   std::vector<uint32_t> open_;
   std::set<uint32_t> seen_, found_;
+  bool chooses_ = false;    // one of several values is the address
+  bool remembers_ = false;  // a value was not computed here: an index, or another pointer
 };
 
 }  // namespace
@@ -80,7 +91,8 @@ class Search {
 std::optional<uint32_t> parameter_of(const ptx::Function& entry, const ptx::Instruction& access,
                                      uint64_t candidates) {
   for (const ptx::Operand& o : access.operands)
-    if (o.kind == OperandKind::kAddress) return Search(entry, candidates).run(o);
+    if (o.kind == OperandKind::kAddress)  // of a parameter itself: by no pointer
+      return o.parts[0].kind == OperandKind::kVariable ? std::nullopt : Search(entry, candidates).run(o);
   return {};
 }
 
