@@ -27,6 +27,7 @@ _WIDE = ("float32", "float64")
 
 _MEND = "mend the line"
 _FIRST = ("own", "again", "third")  # calls that the task had as many of as the answer
+AT_THAT_ELEMENT = "compare the values at that element with the task's"
 IN_ITS_TYPE = "keep the task's type in loads, products, sums and results"
 
 
@@ -193,8 +194,7 @@ class Call:
                 told = "it returns what its launches and operators do not give from its inputs"
                 advice = "compute the result with kernels, in the call"
                 return [*found, self._fault("tampered", told, advice)]
-            advice = "compare the values at that element with the task's"
-            return [*found, self._fault("wrong", wrong.message, advice, **there)]
+            return [*found, self._fault("wrong", wrong.message, AT_THAT_ELEMENT, **there)]
         found += self._wrong_without_tf32(rule)
         if told := narrow.without_low_bits(self.result, self.own, self.exact):
             found.append(self._fault("wrong", told, IN_ITS_TYPE))

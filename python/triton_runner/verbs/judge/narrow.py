@@ -10,6 +10,7 @@ _BITS = {"float64": (52, 23), "float32": (23, 10), "float16": (10, 7), "bfloat16
 _ENOUGH = 32  # numbers that have those bits in the exact result
 _MOVED, _FEWEST = 4.0, 8  # units in the last place, and numbers that move by more
 _PART = 0.9
+_NEAR = 16  # units of the narrower type, and at most a quarter: further off, a number was not rounded
 
 
 def other_low_bits(tensor):
@@ -64,7 +65,8 @@ def blind(before: tuple, after: tuple) -> str | None:
             a, b = a.astype(numpy.float64), b.astype(numpy.float64)
             fine = numpy.isfinite(a) & numpy.isfinite(b)
             moved = fine & (numpy.abs(a - b) > _MOVED * 2.0**-whole * numpy.abs(a))
-        same = moved & (_bits(x) == _bits(y))
+            near = numpy.abs(x.astype(numpy.float64) - a) <= min(_NEAR * 2.0**-narrow, 0.25) * numpy.abs(a)
+        same = moved & near & (_bits(x) == _bits(y))
         if moved.sum() >= _FEWEST and same.sum() > _PART * moved.sum():
             return (
                 f"{path} stays the same to the last bit where its inputs change after the first {narrow} "

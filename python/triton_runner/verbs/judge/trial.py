@@ -93,6 +93,7 @@ class Trial:
                 self._prepare()
                 for _ in self._parts():
                     if self.faults:
+                        self._explain()
                         break
                 self._doubt_the_reference()
             except _Stopped as stop:
@@ -140,6 +141,14 @@ class Trial:
                 yield
         if self._options.generated:
             self._generated = self._second_verdict()
+
+    def _explain(self) -> None:
+        """Looks whether numbers that are further off than the task allows were rounded to a narrower type."""
+        is_far = all(fault.advice == evidence.AT_THAT_ELEMENT for fault in self.faults)
+        if is_far and not self._is_script:
+            with contextlib.suppress(_Stopped):
+                low = self._call("low bits", is_generated=True)
+                self.faults = between.narrowed(self._own, low) + self.faults
 
     def _with_path(self, text: str) -> str:
         """A text that names the answer's own file, and not the copy that ran."""
