@@ -47,6 +47,24 @@ TEST(memory_describes_the_nearest) {
   CHECK_EQ(Memory(empty, kNobody).describe(1000, 4), std::string("argument 'x' (f32[0])"));
 }
 
+TEST(memory_of_an_argument_is_its_pointer_s_alone) {
+  // Two views of one storage of 100 bytes, and memory without an owner.
+  std::vector<Allocation> list{{1000, 40, "argument 'x' (f32[10])"},
+                               {1020, 40, "argument 'y' (f32[10])"},
+                               {4000, 8, "the parameters of the kernel"}};
+  for (uint32_t i = 0; i < 2; ++i) list[i].storage = 1000, list[i].storage_bytes = 100, list[i].owner = i + 1;
+  Memory memory(list, kNobody);
+  MemoryView view(memory);
+  CHECK(view.readable(1056, 4) && view.readable(4000, 8));
+  view.keep_to(1);
+  CHECK(view.readable(1036, 4) && !view.readable(1056, 4) && !view.readable(4000, 8));
+  CHECK(memory.hides(1056, 1) && !memory.hides(1100, 1) && !memory.hides(4000, 1));
+  CHECK_EQ(memory.describe(1056, 4, 1020, 1),
+           std::string("which lies in the storage of argument 'x' (f32[10]) and is no element of it"));
+  view.keep_to(3);  // which has no memory that is known: any
+  CHECK(view.owner() == 0 && view.readable(1056, 4));
+}
+
 TEST(memory_asks_for_unknown_addresses_once) {
   int asked = 0;
   Memory::Resolve resolve = [&](uint64_t address) -> std::optional<Allocation> {
