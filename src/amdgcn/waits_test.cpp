@@ -18,6 +18,25 @@ std::string said(const std::string& body, const std::string& target = "gfx942") 
   return out;
 }
 
+// The lines of the reads that go on over a barrier, each with those of the waits that end it.
+std::string late(const std::string& body, const std::string& target = "gfx942") {
+  const std::string text = "\t.amdgcn_target \"amdgcn-amd-amdhsa--" + target + "\"\nk:\n" + body +
+                           "\ts_endpgm\n.Lfunc_end0:\n\t.amdhsa_kernel k\n\t.end_amdhsa_kernel\n";
+  const auto module = amdgcn::parse(text, "k.amdgcn");
+  if (!module) return module.error().str();
+  const amdgcn::Kernel& kernel = (*module)->kernels()[0];
+  const auto line = [&](uint32_t at) {
+    return std::to_string((*module)->location(kernel.body[at].offset).line);
+  };
+  std::string out;
+  for (const auto& [read, waits] : amdgcn::late_reads(**module, kernel)) {
+    out += line(read) + ":";
+    for (const uint32_t wait : waits) out += " " + line(wait);
+    out += "\n";
+  }
+  return out;
+}
+
 const std::string kLoad = "\tglobal_load_dword v1, v[2:3], off\n", kUse = "\tv_add_u32_e32 v4, 1, v1\n";
 
 }  // namespace
@@ -111,4 +130,23 @@ TEST(waits_for_the_half_of_a_register_that_is_read) {
   CHECK(!said(high + "\tds_store_b16 v1, v7\n", "gfx1201").empty());  // its address
   // CDNA's loads of a half write all of the register.
   CHECK(!said("\tglobal_load_short_d16_hi v1, v[4:5], off\n\tds_write_b16 v6, v1\n").empty());
+}
+
+TEST(waits_of_reads_that_go_on_over_a_barrier) {
+  const std::string read = "\tds_read_b32 v1, v2\n", other = "\tds_read_b32 v3, v2\n",
+                    barrier = "\ts_barrier\n", one = "\ts_waitcnt lgkmcnt(1)\n",
+                    all = "\ts_waitcnt lgkmcnt(0)\n";
+  CHECK_EQ(late(read + all + barrier + all), "");
+  CHECK_EQ(late(read + barrier + all), "3: 5\n");
+  CHECK_EQ(late(read + other + one + barrier + all), "4: 7\n");
+  CHECK_EQ(late(read + other + barrier + one + all), "3: 6\n4: 7\n");
+  CHECK_EQ(late(read + barrier), "");  // nothing asks for what was read
+  CHECK_EQ(late(barrier + read + all), "");
+  CHECK_EQ(late("\tds_write_b32 v1, v2\n" + barrier + all), "");
+  // Around a loop; and where it has ended on one of two ways it has ended.
+  CHECK_EQ(late(".LBB0_1:\n" + all + read + barrier + "\ts_cbranch_scc1 .LBB0_1\n"), "5: 4\n");
+  CHECK_EQ(late(read + barrier + "\ts_cbranch_scc1 .LBB0_1\n" + other + ".LBB0_1:\n" + one + all), "3: 8\n");
+  CHECK_EQ(late("\tds_load_b32 v1, v2\n\ts_barrier_signal -1\n\ts_barrier_wait -1\n\ts_wait_dscnt 0x0\n",
+                "gfx1201"),
+           "3: 6\n");
 }

@@ -162,7 +162,7 @@ def difference(kernel: Kernel, function, target: str, seed: int, levels: list[st
     if kernel.traps:  # would end the use of a GPU
         levels = [level for level in levels if level != "gpu"]
         if target.startswith("hip"):  # their passes keep 32 bits of an offset, as tt.pointer_range allows
-            levels = levels[:1]
+            levels = ["ttir"]
     outcomes = {level: launch(kernel, function, level, target, seed) for level in levels}
     for level, outcome in outcomes.items():
         if (outcome.trap is not None) != kernel.traps:

@@ -16,7 +16,11 @@
 namespace triton_runner::cases {
 namespace {
 
+#ifdef __SANITIZE_THREAD__  // whose own memory is where the other one points
+constexpr uint64_t kFirstAddress = 0x4000000000, kAddressStep = 1ull << 32;
+#else
 constexpr uint64_t kFirstAddress = 0x200000000000, kAddressStep = 1ull << 32;
+#endif
 constexpr size_t kPage = 4096;
 constexpr uint8_t kCanary = 0xA5;
 constexpr const char* kSeparator = "// ---- expected";

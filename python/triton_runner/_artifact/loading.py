@@ -13,6 +13,7 @@ from triton_runner._artifact.reading import (
     is_text_itself,
     no_case,
     read_kernel,
+    text_of,
 )
 from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS, LEVELS, level_of_name, level_of_text
@@ -42,7 +43,8 @@ def load(
       kernel's `.metadata`.
     - `device`: as for `using()`; by default the device on which a kernel of `jit` would run.
     - `name`: selects the kernel if the source contains several.
-    - `level`: the level to execute; by default the level of the source.
+    - `level`: the level to execute; by default the level of the source. At "amdgcn" an hsaco runs as the
+      text that it is decoded to.
     - `check`, `shuffle`: as for `using()`, for all launches of this kernel.
     - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each), for PTX
       or a cubin that does not specify them.
@@ -67,8 +69,11 @@ def load(
         entry = level_of_name(text)
         if not entry and not is_source:
             raise no_level(text, (*ENDINGS, *HOLDERS, SOURCE[1:]))
-        content = read_kernel(text, not is_source and not LEVELS[entry].is_text)
-        entry = level_of_text(content) if is_source else entry
+        if entry == "hsaco" and (level or _settings.current().level) == "amdgcn":
+            entry, content = "amdgcn", text_of(text)
+        else:
+            content = read_kernel(text, not is_source and not LEVELS[entry].is_text)
+            entry = level_of_text(content) if is_source else entry
         artifact = describe(entry, content, text, name, metadata)
     return _kernel(artifact, device, target, level, check, shuffle, block, cluster)
 

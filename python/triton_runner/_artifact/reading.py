@@ -10,7 +10,7 @@ from pathlib import Path
 from triton_runner import _core, _settings
 from triton_runner._base import tools
 from triton_runner._base.errors import fail, warn
-from triton_runner._base.levels import stage_of
+from triton_runner._base.levels import level_of_name, stage_of
 from triton_runner._base.paths import check_name
 from triton_runner._worker.spelling import option
 
@@ -41,7 +41,7 @@ class Artifact:
 
     @property
     def label(self) -> str:
-        return self.path or f"<{self.level}>"
+        return self.path or f"{self.name}.{self.level}"
 
 
 def no_case(path: str) -> None:
@@ -104,6 +104,13 @@ def cubin_in(path: str, name: str, target: str) -> bytes:
     default = _settings.DEFAULT_TARGET
     newest = max(targets, key=lambda one: int(one.partition(":")[2]))
     return targets[target or (default if default in targets else newest)]
+
+
+def text_of(path: str) -> str:
+    """The text of a file; of an hsaco the AMDGCN that it is decoded to."""
+    if level_of_name(path) == "hsaco":
+        return _core.amdgcn_of_hsaco(read_kernel(path, True))
+    return read_kernel(path, False)
 
 
 def _metadata_text(path: str, metadata_json: str | None) -> str:

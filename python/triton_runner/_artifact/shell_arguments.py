@@ -11,7 +11,9 @@ import numpy
 
 from triton_runner import _settings
 from triton_runner._artifact.loading import load
+from triton_runner._artifact.reading import describe, read_kernel
 from triton_runner._base.errors import DiagnosticError, fail
+from triton_runner._base.levels import LEVELS, level_of_name, levels_of
 from triton_runner._base.paths import check_output
 from triton_runner._memory.files import dtype_named, is_array_file, load_array, number_of, save_array
 from triton_runner._memory.ghost_memory import Ghost, ghost_at
@@ -159,6 +161,16 @@ def _change(name: str, value) -> dict:
     if value.size <= _SHOWN_VALUES:
         change["values"] = value.reshape(-1).astype(float if value.dtype.kind in "fV" else int).tolist()
     return change
+
+
+def target_that_it_needs(file: str, metadata, name: str) -> str:
+    """The target of a file whose level the default target lacks; "" of another file. It says which levels
+    the file may be executed at."""
+    level = level_of_name(file)
+    if not level or level in levels_of(_settings.DEFAULT_TARGET):
+        return ""
+    source = read_kernel(file, not LEVELS[level].is_text)
+    return describe(level, source, file, name, metadata).description.get("target") or ""
 
 
 def execute(

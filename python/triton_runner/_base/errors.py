@@ -200,8 +200,12 @@ def is_of_library(file: str) -> bool:
 
 
 def warn(text: str) -> None:
-    """A RuntimeWarning at the line of the program: the first that is neither ours nor Triton's."""
+    """A RuntimeWarning at the line of the program: the first that is neither ours nor Triton's. Where there
+    is none, because the command line reads a file, a line on stderr."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package_folders()):
         frame, level = frame.f_back, level + 1
+    if frame.f_globals.get("__name__", "").partition(".")[0] == "click":
+        print(f"warning: {text}", file=sys.stderr)
+        return
     warnings.warn(text, RuntimeWarning, stacklevel=level)

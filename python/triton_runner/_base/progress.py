@@ -40,6 +40,11 @@ class _Lines:
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True).start()
 
+    def begin_again(self) -> None:
+        """In a forked process: a thread that is gone may have held the event's lock."""
+        self._ended = threading.Event()
+        self.start()
+
     def told(self, text: str | None = None, done: int | None = None, total: int | None = None) -> None:
         self._text = self._text if text is None else text.partition("\n")[0]
         self._count = f"{done} of {total}" if done is not None and total else self._count
@@ -164,6 +169,19 @@ def telling(title: str = "", bar: bool = False):
             shown.update(task, description=line, completed=done, total=total)
 
         yield told
+
+
+@contextlib.contextmanager
+def silent():
+    """Inside, this process tells of nothing: it waits for another one, which does (go_on())."""
+    with _telling(None):
+        yield
+
+
+def go_on() -> None:
+    """Tells of the work that was under way when this process was forked, which kept none of the threads."""
+    for one in filter(_is_lines, _under_way):
+        one.begin_again()
 
 
 def _nothing(text: str | None = None, done: int | None = None, total: int | None = None) -> None:

@@ -21,7 +21,7 @@ import traceback
 
 import click
 
-from triton_runner._base import interrupts
+from triton_runner._base import interrupts, progress
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import write_file
 from triton_runner._worker.child import die_by, end_with_parent
@@ -81,9 +81,11 @@ def watched(work, unfinished) -> int:
     if child == 0:
         os.close(read)
         end_with_parent()
+        progress.go_on()
         return _working(work, write)
     os.close(write)
-    told, end, heard = _waited(child, read)
+    with progress.silent():
+        told, end, heard = _waited(child, read)
     # A second signal may come before that process has told of the first.
     is_interrupted = signal.SIGINT in heard and end.status == interrupts.STATUS
     if is_interrupted or (told and isinstance(told[-1], Interrupted)):
@@ -140,14 +142,16 @@ def _forked() -> End | None:
     if child == 0:
         end_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        progress.go_on()
         return None
     done = status = 0
-    while not done:
-        sent = signal.sigwaitinfo(_HANDED_ON | {signal.SIGCHLD})
-        if sent.si_signo == signal.SIGCHLD:
-            done, status = os.waitpid(child, os.WNOHANG)
-        elif sent.si_code <= 0:  # of a process
-            os.kill(child, sent.si_signo)
+    with progress.silent():
+        while not done:
+            sent = signal.sigwaitinfo(_HANDED_ON | {signal.SIGCHLD})
+            if sent.si_signo == signal.SIGCHLD:
+                done, status = os.waitpid(child, os.WNOHANG)
+            elif sent.si_code <= 0:  # of a process
+                os.kill(child, sent.si_signo)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return End.of(os.waitstatus_to_exitcode(status))
 

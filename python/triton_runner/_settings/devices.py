@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 
 from triton_runner import _settings
 from triton_runner._base.errors import DiagnosticError, fail
@@ -86,11 +87,23 @@ def cpu_target() -> tuple[str, str]:
     return target, executed(level, target)
 
 
+_OF_AMD = re.compile(r"hip:gfx(9|11|120)")  # as simt::load_amdgcn() has them
+
+
 def check_level_of(target: str, level: str) -> None:
     """Refuses a target without the level: PTX and cubins are CUDA's, AMDGCN and hsaco AMD's."""
     if LEVELS[level].engine == "simt" and target and level not in levels_of(target):
+        backend = LEVELS[level].backends[0]
+        example = _settings.DEFAULT_TARGET if backend == "cuda" else "hip:gfx942"
         raise fail(
             f"{target} has no level {level}",
+            f"{option('target', example)} has it",
             f"the levels of {target} that the CPU executes: "
             f"{', '.join(name for name in levels_of(target) if name in ON_CPU)}",
+        )
+    if LEVELS[level].engine == "simt" and target.startswith("hip:") and not _OF_AMD.match(target):
+        raise fail(
+            f"the engine does not execute machine code of {target}: it knows that of gfx90a, gfx942, gfx950, "
+            "gfx11 and gfx120",
+            f"{option('level', 'ttgir')} executes the IR that it is compiled from",
         )

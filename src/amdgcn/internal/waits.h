@@ -11,6 +11,7 @@
 //   s_add_co_i32 s2, s2, 4
 //   v_add_nc_u32_e32 v1, s2, v1           the old s2: s_wait_alu depctr_sa_sdst(0) is missing
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,14 @@ struct MissingWait {
 // All of them, along every way through the kernel; each instruction once.
 std::vector<MissingWait> missing_waits(const Module& module, const Kernel& kernel);
 std::vector<MissingWait> missing_scalar_waits(const Kernel& kernel);  // those of gfx12, which are among them
+
+// Reads of LDS that no wait ends before a barrier, so that they may come after what other wavefronts write behind it, and the waits
+// behind the barrier that end each; both by their numbers in the body.
+//
+//   ds_read_b32 v1, v2
+//   s_barrier                             another wavefront goes on, and writes what is still to be read
+//   s_waitcnt lgkmcnt(0)
+using LateReads = std::map<uint32_t, std::vector<uint32_t>>;
+LateReads late_reads(const Module& module, const Kernel& kernel);
 
 }  // namespace triton_runner::amdgcn

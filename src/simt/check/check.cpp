@@ -123,11 +123,16 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
                   const std::string& what) {
   const std::string who = other.thread == kNoRegister ? std::string("an asynchronous copy")
                                                       : "thread " + std::to_string(other.thread);
+  std::vector<std::string> notes = {"the other access is " + place_text(*launch_.code, *other.in)};
+  if (source_of(in).is_late || source_of(*other.in).is_late)
+    notes.push_back(
+        "the read is issued before the barrier and waited for behind it, so that it may come after the "
+        "write");
   x.trap(in, exec::Race::kShared,
          std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
              (other.writes() ? " wrote" : " read") +
              ": no barrier orders the two, so that the result depends on which is first",
-         lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
+         lane, 0, 0, std::move(notes));
   return false;
 }
 

@@ -228,7 +228,8 @@ exec::Trap Checks::global_race(const Exec& x, State& s, const Operands& in, uint
       message += "block " + std::to_string(other.cluster);
     else  // the warps of a read have one record
       message += other.writes() ? "thread " + std::to_string(other.thread)
-                                : "warp " + std::to_string(other.thread / x.code().width + first);
+                                : std::string(x.code().warp_word()) + " " +
+                                      std::to_string(other.thread / x.code().width + first);
     message += std::string(other.writes() ? " wrote" : " read") +
                (near ? ": no barrier orders the two" : ": no atomics order the two blocks");
     message += ", so that the result depends on which is first";

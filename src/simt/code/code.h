@@ -93,9 +93,13 @@ struct LaunchShape {
 
 struct Code : Target {
   std::string level = "ptx";
+  // Names `width` threads that run together, in messages: AMD says "wave".
+  const char* warp_word() const { return target.starts_with("hip:") ? "wave" : "warp"; }
   bool warp_turns = false;  // the order in which a warp's paths run is the hardware's (turns.h)
   std::shared_ptr<const Listing> listing;
   std::function<std::optional<exec::Trap>()> hazards;  // the first one of machine code; null: it has none
+  std::function<bool()>
+      reads_late;  // whether some read is late, so that the race check needs code of its own; null: none
   std::string no_numbers;     // why nan, inf and zerodiv cannot be looked for; empty: they can
   std::vector<Instr> instrs;  // the last one ends the thread
   // Instructions to which jumps go, of front ends that fill `uses` with places that outlast an instruction of theirs.

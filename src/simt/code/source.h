@@ -64,6 +64,7 @@ struct Source {
   bool by_async_proxy = false;  // its accesses to shared memory
   bool fences_proxy = false;    // the asynchronous one
   bool updates_global = false;
+  bool is_late = false;  // a read once more, where its wait ends it: it may come as late as there
   enum class Meets : uint8_t { kNobody, kBlock, kClusterArrives, kClusterWaits } meets = Meets::kNobody;
 
   // Arithmetic on registers d, a, b, c: of floats of one type, `elements` in each, or an integer division a / b.

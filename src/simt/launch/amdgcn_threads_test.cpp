@@ -1,7 +1,8 @@
-// Tests blocks of AMD's machine code on several threads, which four threads load and launch at once: LDS and its barrier, a matrix
-// product, an atomic sum of all blocks, with and without checks.
+// Tests blocks of AMD's machine code on several threads, which four threads load and launch at once: LDS that loads
+// fill past the registers, its barrier, a matrix product, an atomic sum of all blocks, with and without checks.
 #include <triton_runner/simt/simt.h>
 
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -13,16 +14,18 @@ namespace {
 
 constexpr int kThreads = 128, kWords = 4;  // of a block; that a thread stores
 
-// y[block, thread] = 16 four times, the sums of a product of ones, plus the number of the block's thread 64 away; total += 1 a thread.
+// y[block, thread] = 16 four times, the sums of a product of ones, plus x[of the block's thread 64 away]; total += 1 a thread.
 const char* const kText = R"(	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 	.text
 kernel:
 	s_load_dwordx4 s[4:7], s[0:1], 0x0
-	s_waitcnt lgkmcnt(0)
+	s_load_dwordx2 s[8:9], s[0:1], 0x10
 	v_lshlrev_b32_e32 v1, 2, v0
-	v_cvt_f32_u32_e32 v10, v0
-	ds_write_b32 v1, v10
+	v_readfirstlane_b32 s10, v1
+	s_mov_b32 m0, s10
 	s_waitcnt lgkmcnt(0)
+	global_load_lds_dword v1, s[8:9]
+	s_waitcnt vmcnt(0)
 	s_barrier
 	v_xor_b32_e32 v8, 64, v0
 	v_lshlrev_b32_e32 v8, 2, v8
@@ -60,7 +63,10 @@ amdhsa.kernels:
       - .offset:         8
         .size:           8
         .value_kind:     global_buffer
-    .kernarg_segment_size: 16
+      - .offset:         16
+        .size:           8
+        .value_kind:     global_buffer
+    .kernarg_segment_size: 24
     .max_flat_workgroup_size: 128
     .name:           kernel
 	.end_amdgpu_metadata
@@ -74,11 +80,15 @@ size_t wrong_results(int threads, int64_t blocks, uint32_t checks) {
     return 1;
   }
   std::vector<float> y(static_cast<size_t>(blocks * kThreads * kWords));
+  std::vector<float> x(kThreads);
+  std::iota(x.begin(), x.end(), 0.0f);
   uint32_t total = 0;
   const exec::Argument args[] = {{exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(y.data()), {}},
-                                 {exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(&total), {}}};
+                                 {exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(&total), {}},
+                                 {exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(x.data()), {}}};
   const exec::Allocation memory[] = {{reinterpret_cast<uint64_t>(y.data()), y.size() * 4, "y", true},
-                                     {reinterpret_cast<uint64_t>(&total), 4, "total", true}};
+                                     {reinterpret_cast<uint64_t>(&total), 4, "total", true},
+                                     {reinterpret_cast<uint64_t>(x.data()), x.size() * 4, "x", false}};
   exec::LaunchOptions options;
   options.grid = {blocks, 1, 1};
   options.threads = threads;

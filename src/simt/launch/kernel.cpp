@@ -230,7 +230,9 @@ class SimtKernel final : public exec::Kernel {
 
   // The code of a launch that somebody looks at; null where it is the kernel's own.
   base::Result<std::unique_ptr<Code>> with_probes(const exec::LaunchOptions& options) const {
-    if (!options.stopper && !options.counter && probes_of(options).empty()) return std::unique_ptr<Code>();
+    const bool reads_late = (options.checks & exec::kCheckRace) && code_.reads_late && code_.reads_late();
+    if (!options.stopper && !options.counter && !reads_late && probes_of(options).empty())
+      return std::unique_ptr<Code>();
     auto code = lower_(options);  // which tells a debugger of all places
     if (!code) return code;
     if (options.stopper) {

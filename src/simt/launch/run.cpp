@@ -449,7 +449,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const Source* source = s->pc->source;
-      line += threads_of(*s, code_.width);
+      line += threads_of(*s, code_);
       if (source) line += " at " + instruction_location(code_, *source);
       notes.push_back(line + " " + why);
       if (!where) {

@@ -28,7 +28,7 @@ namespace {
 
 std::string path_name(const Cta& cta, const Path& path) {
   return (cta.cluster->ctas.size() > 1 ? "block " + std::to_string(cta.rank) + ", " : "") +
-         threads_of(path, cta.code->width);
+         threads_of(path, *cta.code);
 }
 
 std::string map_text(const exec::TensorMap& map) {

@@ -335,13 +335,14 @@ void begin_paths(Cta& cta) {
   cta.turns = 0;
 }
 
-std::string threads_of(const Path& s, uint32_t width) {
+std::string threads_of(const Path& s, const Code& code) {
+  const uint32_t width = code.width;
   uint32_t on = s.count;
   if (!s.full)
     on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
-  std::string out = s.count == width ? "warp " + std::to_string(s.first / width)
-                                     : "warps " + std::to_string(s.first / width) + " to " +
-                                           std::to_string((s.first + s.count) / width - 1);
+  std::string out = code.warp_word();
+  out += (s.count == width ? " " : "s ") + std::to_string(s.first / width);
+  if (s.count != width) out += " to " + std::to_string((s.first + s.count) / width - 1);
   if (!s.full) out += " (" + std::to_string(on) + " threads)";
   return out;
 }

@@ -35,8 +35,8 @@ bool freeze_warp(Cta& cta, uint32_t warp, bool on);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
 // it are ready after it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);
-// "warps 0 to 3", "warp 2 (5 threads)", of `width` threads each.
-std::string threads_of(const Path& path, uint32_t width);
+// "warps 0 to 3", "warp 2 (5 threads)"; of AMD's code "waves 0 to 3".
+std::string threads_of(const Path& path, const Code& code);
 // Threads that are on, and the first of them (there is one).
 uint32_t count_on(const Lanes& l);
 uint32_t first_on(const Lanes& l);

@@ -88,6 +88,15 @@ def test_lockstep_compares_every_value(target):
     assert report.diverged is None and not report.outputs
 
 
+def test_lockstep_of_bytes_compares_what_they_leave(target, tmp_path):
+    x, out = _rows()
+    with triton_runner.using(level="ttgir"), triton_runner.capture(tmp_path) as captured:
+        triton_runner.jit(k.softmax.fn)[(3,)](x, out, 700, B=1024)
+    report = triton_runner.open_case(captured.cases[0]).lockstep(("ttgir", "hsaco"))
+    assert report.diverged is None and not report.outputs
+    assert "an hsaco has no values" in str(report) and "in memory is compared" in str(report)
+
+
 def test_lockstep_of_an_edited_text_compares_what_it_leaves():
     x, y, out = torch.arange(300.0), torch.ones(300), torch.zeros(300)
     types = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}

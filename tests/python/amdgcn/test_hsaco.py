@@ -9,11 +9,12 @@ import sys
 
 import amdgcn_texts
 import kernels_for_amdgcn as k
+import numpy
 import pytest
 import torch
 import triton.language as tl
 import triton_runner
-from triton_runner import DiagnosticError, KernelTrap, _core
+from triton_runner import DiagnosticError, KernelTrap, _core, debug
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -168,17 +169,42 @@ def test_a_file_is_loaded_without_its_kernel(add_hsaco, tmp_path):
     assert torch.equal(out, x + y)
 
 
-def test_a_dump_asks_for_the_text_of_a_file(add_hsaco, tmp_path):
+def test_a_dump_of_a_file_is_that_of_its_text(add_hsaco, tmp_path):
     path = tmp_path / "add.hsaco"
     path.write_bytes(add_hsaco)
     loaded = triton_runner.load(path, device="cpu")
-    args = torch.ones(300), torch.ones(300), torch.zeros(300), 300
-    with pytest.raises(DiagnosticError, match="entered as hsaco"), triton_runner.dumping("add", "v0"):
-        loaded[(2,)](*args)
     (tmp_path / "add.amdgcn").write_text(loaded.asm["amdgcn"])
-    with triton_runner.dumping("add", "v0") as dump:
-        triton_runner.load(tmp_path / "add.amdgcn", device="cpu")[(2,)](*args)
-    assert any(values.name.startswith("v0#") for values in dump.launches[-1])
+    dumps = []
+    for kernel in (loaded, triton_runner.load(tmp_path / "add.amdgcn", device="cpu")):
+        out = torch.zeros(300)
+        with triton_runner.dumping("add", "v_add_f32") as dump:
+            kernel[(2,)](torch.ones(300), torch.ones(300), out, 300)
+        assert torch.equal(out, torch.full((300,), 2.0))
+        dumps.append({one.name: one.to_numpy().tolist() for one in dump.launches[-1]})
+    assert dumps[0] == dumps[1] and all(numpy.any(numpy.equal(one, 2.0)) for one in dumps[0].values())
+    assert dumps[0]
+    assert loaded.level == "hsaco"
+    with pytest.raises(DiagnosticError, match="'v99' writes a register"), triton_runner.dumping("add", "v99"):
+        loaded[(2,)](torch.ones(300), torch.ones(300), torch.zeros(300), 300)
+
+
+def test_a_file_is_debugged_and_reduced_as_its_text(add_hsaco, tmp_path):
+    path = tmp_path / "add.hsaco"
+    path.write_bytes(add_hsaco)
+    arrays = ["f32[300]=1", "f32[300]=1", "f32[300]"]
+    with debug(str(path), *arrays, "i32=300", grid="2") as session:
+        stop = session.run_until("v_add_f32")
+        assert stop.level == "amdgcn" and stop.op.startswith("v_add_f32")
+    with (
+        pytest.raises(DiagnosticError, match="has no level ttgir"),
+        debug(str(path), *arrays, "i32=300", grid="2", level="ttgir"),
+    ):
+        pass
+    args = [torch.ones(300), torch.ones(300), torch.zeros(300), 301]
+    smallest = triton_runner.reduce(path, "trap:oob", grid=(2,), args=args)
+    assert "global_load" in smallest.text and smallest.size < smallest.size_before
+    text = triton_runner.load(path, device="cpu", level="amdgcn")
+    assert text.level == "amdgcn" and text.asm["amdgcn"].count("v_add_f32") > 0
 
 
 def test_faults_and_waits_have_the_lines_of_the_program(add_hsaco, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -144,6 +145,46 @@ def test_exec(copy, tmp_path):
     assert (numpy.load(saved) == numpy.arange(8)).all()
     done = cli("exec", copy, "--grid", "1", "--arg", saved, "--arg", "f32[8]=zeros")
     assert done.returncode == 0 and "out float32[8]: [0. 1. 2. 3. 4. 5. 6. 7.]" in done.stdout, done.stdout
+    done = cli("exec", copy, "--grid", "1", "--arg", saved, "--arg", saved)
+    assert done.returncode == 0 and "no array changed" in done.stdout, done.stdout
+
+
+AMD = pathlib.Path(__file__).parents[3] / "examples/runner/v3.9.0/amdgcn/gfx942/add_kernel.amdgcn"
+
+
+@pytest.mark.parametrize(
+    ("level", "status", "words"),
+    [
+        ("hsaco", 0, "add_kernel (hsaco) on cpu"),  # the file says the target
+        ("ttir", 2, "enters at amdgcn: execution cannot go back"),
+        ("ptx", 2, "hip:gfx942 has no level ptx"),
+    ],
+)
+def test_exec_of_amds_code_at_a_level(level, status, words):
+    pytest.importorskip("triton")
+    arrays = [word for _ in range(3) for word in ("--arg", "f32[64]=iota")]
+    done = cli("exec", "--level", level, AMD, "--grid", "1", *arrays, "--arg", "i32=64")
+    assert done.returncode == status and words in done.stdout, done.stdout
+
+
+def test_exec_without_metadata_warns_in_a_line(tmp_path):
+    (tmp_path / "add.amdgcn").write_text(AMD.read_text())
+    arrays = [word for _ in range(3) for word in ("--arg", "f32[64]=iota")]
+    done = cli("exec", tmp_path / "add.amdgcn", "--grid", "1", *arrays, "--arg", "i32=64")
+    assert done.returncode == 0 and "\nwarning: num_warps = 4 " in "\n" + done.stdout, done.stdout
+    assert "click" not in done.stdout and "RuntimeWarning" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("", "note: --target hip:gfx942 has it"),
+        ("hip:gfx1030", "does not execute machine code of hip:gfx1030"),
+    ],
+)
+def test_a_level_of_amd_for_another_target(script, target, words):
+    done = cli("run", "--level", "amdgcn", *(["--target", target] if target else []), script)
+    assert done.returncode == 2 and words in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(

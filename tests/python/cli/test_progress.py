@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import os
 import pathlib
 import re
@@ -121,6 +122,32 @@ def test_lines_in_a_pipe(monkeypatch):
         pipe.close()
         time.sleep(0.5)
         told("nobody reads it")
+
+
+def test_one_of_two_processes_tells(tmp_path):
+    """A program runs in a process that was forked when a line was due already: one line each time."""
+    (tmp_path / "work.py").write_text("""
+import time
+from triton_runner._base import progress
+from triton_runner._programs import watched
+
+def work(tell):
+    time.sleep(1)
+    with progress.lines(""):
+        time.sleep(2)
+    return watched.Report(0, "done")
+
+progress.LINES_DELAY, progress.LINES_EVERY = 0.5, 1.0
+with progress.lines("verb"):
+    raise SystemExit(watched.watched(work, None))
+""")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "work.py"], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    times = [time.monotonic() for line in process.stderr if line.startswith("... verb")]
+    assert process.wait() == 0 and len(times) >= 2
+    assert min(b - a for a, b in itertools.pairwise(times)) > 0.5, times
 
 
 def test_a_second_display_repeats_no_line(monkeypatch):

@@ -51,6 +51,13 @@ def test_a_program_that_is_right_is_run_once(tmp_path):
     assert run(program, str(program), "fused", status=0).count("\n") == 1
 
 
+def test_a_program_that_launches_nothing_is_refused(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("print('nothing to do')\n")
+    done = warm.cli("experiments", str(program))
+    assert done.returncode == 2 and "compiles no kernel" in done.stderr, done.stdout + done.stderr
+
+
 def test_passes_are_left_out_too(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner.verbs.debug.session import debug  # noqa: E402
+from triton_runner.verbs.debug.terminal import Terminal  # noqa: E402
 
 
 def _session(target: str, level: str):
@@ -34,4 +35,41 @@ def test_a_lane_that_no_warp_has():
     session.focus_on(warp=1, lane=40)
     session.start()
     assert "a warp has lanes 0 to 31" in session.stopped.error
+    session.close()
+
+
+def _typed(session, *lines: str) -> list[str]:
+    """Returns what the terminal answers."""
+    said: list[str] = []
+    terminal = Terminal(session, said.append)
+    for line in lines:
+        terminal.command(line)
+    return said
+
+
+@pytest.mark.parametrize(
+    "target, level, word, other",
+    [("hip:gfx942", "amdgcn", "wave", "warp"), ("cuda:90", "ptx", "warp", "wave")],
+)
+def test_the_word_for_what_runs_together(target, level, word, other):
+    session = _session(target, level)
+    session.start()
+    said = "\n".join(
+        _typed(session, "info threads", "info waves", "focus wave 1 lane 3", "where", "freeze 99")
+    )
+    assert f"{word}s 0 to " in said and f"{word} 1, lane 3" in said and f"no {word} 99" in said, said
+    assert other not in said, said
+    session.close()
+
+
+def test_a_register_is_shown_and_one_that_is_not_there_named():
+    session = _session("hip:gfx942", "amdgcn")
+    session.start()
+    shown, printed, missing, nothing = (
+        "\n".join(_typed(session, line))
+        for line in ("info registers v0", "print v0", "print exec", "info nothing v0")
+    )
+    assert shown == printed and "wave 1" in shown and "warp" not in shown, shown
+    assert "did you mean 'exec_lo'" in missing and "v0" in missing, missing
+    assert "info has no 'nothing v0'" in nothing
     session.close()

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from xml.etree import ElementTree
 
 import numpy
@@ -219,8 +220,10 @@ def test_tables_are_as_wide_as_the_terminal(columns):
     assert len(whole) == 17 and max(map(len, whole)) <= columns
     assert columns < 40 or max(map(len, whole)) > columns - 14
     assert max(map(len, tables.table(long, None, columns))) <= columns
-    _, *lanes = show.lanes("%r1", numpy.arange(64, dtype="int32") * 1000, None, 32, "", columns)
-    assert max(map(len, lanes)) <= columns and "warp 2" in "\n".join(lanes)
+    for level, word in (("ptx", "warp 2"), ("amdgcn", "wave 2")):
+        here = types.SimpleNamespace(threads=(0, 32, 64), wave=32, level=level)
+        _, *lanes = show.lanes("%r1", numpy.arange(64, dtype="int32") * 1000, None, here, "", columns)
+        assert max(map(len, lanes)) <= columns and word in "\n".join(lanes)
 
 
 def test_scripts_are_refused_before_the_work_and_end_with_status_2(tmp_path):

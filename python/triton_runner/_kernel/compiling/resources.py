@@ -80,7 +80,8 @@ class Resources:
             ("occupancy", self._occupancy_text()),
             ("instructions", ", ".join(f"{op} {n}" for op, n in [*self.instructions.items()][:8]) or None),
         ]
-        lines = [f"{self.kernel} for {self.target}, {self.warps or '?'} warps"]
+        word = "wavefronts" if self.target.startswith("hip:") else "warps"
+        lines = [f"{self.kernel} for {self.target}, {self.warps or '?'} {word}"]
         lines += [f"  {name:<16}{value}" for name, value in rows if value is not None]
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 

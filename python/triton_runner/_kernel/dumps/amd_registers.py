@@ -43,14 +43,15 @@ def plan(request, compiled):
     for selector, _ in names:
         if selector.startswith("%") and ttgir is None:
             raise fail(
-                f"kernel '{name}' entered as AMDGCN: of its machine code registers are recorded",
+                f"kernel '{name}' entered as machine code, of which registers are recorded",
                 "name one (v5, s3, vcc), an opcode (v_add_f32) or a line (kernel.py:42); values are those of "
                 "kernels that enter at ttgir or above",
             )
     block = getattr(compiled, "block", None)
     threads = math.prod(block) if block else 0
     selectors = [selector for selector, _ in names]
-    return probe.plan_amd_registers(text, filename, name, selectors, threads), None, []
+    of_bytes = text if compiled.entry == "hsaco" else None  # the text that they are decoded to runs
+    return probe.plan_amd_registers(text, filename, name, selectors, threads), of_bytes, []
 
 
 def _through_twin(request, compiled, ttgir: str, values: list, text: str):
@@ -66,7 +67,9 @@ def _through_twin(request, compiled, ttgir: str, values: list, text: str):
             unknown.append(f"its TTGIR cannot be compiled again ({refused.message})")
             return ""
 
-    if is_given and again(ttgir) != text:
+    if compiled.entry == "hsaco":
+        unknown.append("an hsaco has no values of the TTGIR (level amdgcn does)")
+    elif is_given and again(ttgir) != text:
         unknown.append("its machine code is not what the installed Triton compiles its TTGIR to")
     if not unknown:
         tapped = probe.tap(ttgir, f"{name}.ttgir", name, values, "amdgcn")

@@ -38,7 +38,7 @@ def run(request, function, entry, args, kwargs, grid):
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
     compiled = compiled_of(kernel)
-    if compiled.has("amdgcn"):
+    if compiled.entry == "hsaco" or compiled.has("amdgcn"):
         texts = compiled.asm["amdgcn"], compiled.asm["ttgir"] if compiled.has("ttgir") else None
         make = functools.partial(amd_registers.plan, request, compiled)
     else:
@@ -69,11 +69,6 @@ class Code:
     def __init__(self, compiled: Compiled):
         self.compiled = compiled
         self.name = compiled.name
-        if compiled.entry == "hsaco":
-            raise fail(
-                f"kernel '{self.name}' entered as hsaco: registers are recorded in the text of AMDGCN",
-                "dump the text that it is decoded to, which triton_runner.load(FILE).asm['amdgcn'] has",
-            )
         if not compiled.has("ptx"):
             raise fail(
                 f"kernel '{self.name}' does not run as PTX here", f"launch it with {option('level', 'ptx')}"

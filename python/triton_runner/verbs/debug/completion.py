@@ -38,7 +38,7 @@ def of(
         return start, []
     fixed = {
         "info": subjects, "help": names, "compare": LEVELS,
-        "focus": ("program", "warp", "lane", "partition", "all"),
+        "focus": ("program", "warp", "wave", "lane", "partition", "all"),
         "undisplay": [str(number) for number in displays],
         "delete": [str(b.number) for b in session.breakpoints],
     }  # fmt: skip

@@ -6,6 +6,7 @@ from triton_runner._base.errors import fail
 from triton_runner._core import probe
 from triton_runner._kernel.dumps.axes import program_of
 from triton_runner.verbs.debug.results import Exited, Stopped
+from triton_runner.verbs.debug.show import warp_word
 
 _MOST, _BLOCKS = 64, 16  # warps of a block, or partitions of a program; blocks of a cluster
 
@@ -13,6 +14,7 @@ _MOST, _BLOCKS = 64, 16  # warps of a block, or partitions of a program; blocks 
 class Focus:
     """A part of Session."""
 
+    level: str
     wave = 32  # threads of a warp, or of one of AMD's wavefronts; 64 at most
     threads: range | None = None  # of a block: those that are shown, and that stop
     _asked: tuple  # the arguments of focus_on()
@@ -28,7 +30,7 @@ class Focus:
             warp = 0 if self.threads is None else self.threads.start // self.wave
         lanes = self.wave if self.grids else 64
         if lane is not None and not 0 <= lane < lanes:
-            raise fail(f"lane {lane}: a warp has lanes 0 to {lanes - 1}")
+            raise fail(f"lane {lane}: a {warp_word(self.level)} has lanes 0 to {lanes - 1}")
         self._asked = program, warp, lane, partition
         self.threads, self._task = None, -1 if partition is None else partition
         if warp is not None:
@@ -57,7 +59,8 @@ class Focus:
         numbers = [numbers] if isinstance(numbers, int) else numbers
         changed = [n for n in (range(_MOST) if numbers is None else numbers) if self._freeze(block, n, on)]
         if numbers and len(changed) < len(numbers):
-            name, missing = "warp" if here.threads else "partition", [n for n in numbers if n not in changed]
+            name = warp_word(here.level) if here.threads else "partition"
+            missing = [n for n in numbers if n not in changed]
             raise fail(f"there is no {name} {missing[0]} that could be frozen here", "info paths lists them")
         return changed
 

@@ -106,8 +106,9 @@ def standing(event: Stopped) -> str:
     parts = [event.kernel, f"program ({_axes(event.program)})"]
     if event.threads:
         block, first, count = event.threads
-        name = "wave" if event.level == "amdgcn" else "warp"
-        parts += [f"block {block}"] * bool(block) + [_threads(first, count, event.wave, name)]
+        parts += [f"block {block}"] * bool(block) + [
+            _threads(first, count, event.wave, warp_word(event.level))
+        ]
     elif event.task:
         parts.append(f"partition {event.task}")
     if event.iterations:
@@ -116,6 +117,11 @@ def standing(event: Stopped) -> str:
     if event.frames:
         parts.append(frame(event.frames[0]))
     return ", ".join(parts)
+
+
+def warp_word(level: str) -> str:
+    """Returns the word of a level for threads that run together: AMD says "wave"."""
+    return "wave" if level == "amdgcn" else "warp"
 
 
 def _threads(first: int, count: int, wave: int, name: str) -> str:
@@ -201,12 +207,13 @@ def statistics(array, mask=None) -> str:
     return "; ".join([*parts, *(f"{count} {name}" for name, count in counts.items())]) or "empty"
 
 
-def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0, wave: int = 32) -> list[str]:
+def lanes(name: str, array, mask, at: Stopped, style: str = "", width: int = 0) -> list[str]:
     """A register over all lanes, each warp from a new line on; threads that are elsewhere are dots."""
+    first, wave, word = at.threads[1], at.wave, warp_word(at.level)
     there = array if mask is None else array[mask]
     if len(there) == 1:
-        at = first + (0 if mask is None else int(numpy.flatnonzero(mask)[0]))
-        where_ = f"lane {at % wave} of warp {at // wave}"
+        one = first + (0 if mask is None else int(numpy.flatnonzero(mask)[0]))
+        where_ = f"lane {one % wave} of {word} {one // wave}"
         return [f"{name} = {element(there[0], style)} in {where_}, {array.dtype}"]
     if len(there) and (there == there[0]).all():
         return [f"{name} = {element(there[0], style)} in all {len(there)} lanes, {array.dtype}"]
@@ -219,9 +226,9 @@ def lanes(name: str, array, mask, first: int, style: str = "", width: int = 0, w
             of_warp = start - lane % wave
             if mask is not None and not mask[max(of_warp, 0) : of_warp + wave].any():
                 continue
-            at = range(start, min(start + count, len(array)))
-            warp = f"warp {lane // wave}" if lane % wave == 0 else ""
-            shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in at]
+            own = range(start, min(start + count, len(array)))
+            warp = f"{word} {lane // wave}" if lane % wave == 0 else ""
+            shown = ["." if mask is not None and not mask[i] else element(array[i], style) for i in own]
             cells.append([warp, f"[{lane % wave}]", *shown])
         return cells[: 4 * ROWS]
 
@@ -247,18 +254,18 @@ def register(name: str, array, mask=None) -> str:
     return f"{name:<8} {shown}{' ...' if len(there) > 8 else ''}"
 
 
-def predicate(name: str, array, mask, first: int, wave: int = 32) -> list[str]:
+def predicate(name: str, array, mask, at: Stopped) -> list[str]:
     """A predicate, a warp a line and a digit a lane, the first lane first; a dot where a thread is
     elsewhere."""
     there = array if mask is None else array[mask]
     if len(there) and (there == there[0]).all():
         return [register(name, array, mask)]
-    lines = []
+    lines, wave, word = [], at.wave, warp_word(at.level)
     for start in range(0, len(array), wave):
-        at = range(start, min(start + wave, len(array)))
-        digits = "".join("." if mask is not None and not mask[i] else str(int(array[i])) for i in at)
+        own = range(start, min(start + wave, len(array)))
+        digits = "".join("." if mask is not None and not mask[i] else str(int(array[i])) for i in own)
         if digits.strip("."):
-            lines.append(f"{name if not lines else '':<8} warp {(first + start) // wave}  {digits}")
+            lines.append(f"{name if not lines else '':<8} {word} {(at.threads[1] + start) // wave}  {digits}")
     return lines
 
 

@@ -159,7 +159,10 @@ class State(Machine, Python):
             )
         why = [self._variables.why] if self._variables is not None and self._variables.why else []
         of_python = [*dict.fromkeys([*self.python_names, *known, *self.variables(), *self.constants])]
-        meant = of_python if not name.startswith("%") and of_python else [site.value for site in self.sites]
+        of_ir = [site.value for site in self.sites]
+        meant = of_python if not name.startswith("%") and of_python else of_ir
+        if level in ("cubin", "amdgcn"):  # whose registers have names like those of variables
+            meant = [*of_python, *of_ir]
         return fail(
             f"there is no value {name!r} here",
             *why,

@@ -74,7 +74,10 @@ def _of_artifact(file: str, entry: str, arguments, grid, name: str) -> Target:
 
 
 def _levels_from(entry: str) -> list[str]:
-    """The levels that a file of the level `entry` is compiled to, and its own."""
+    """The levels that a file of the level `entry` is compiled to, and its own; of an hsaco the one that it is
+    decoded to."""
+    if entry == "hsaco":
+        return ["amdgcn"]
     targets = [levels_of(backend) for backend in ("cuda", "hip")]
     there = {level for of_target in targets if entry in of_target for level in of_target} or {*LEVELS}
     return [level for level in LEVELS if level in there and (level == entry or is_above(entry, level))]

@@ -198,12 +198,17 @@ class Terminal(MachineCommands, ValueCommands):
 
     def do_info(self, rest: str):
         """info SUBJECT: shows breakpoints, args, locals, and more. Subjects: breakpoints, args, locals,
-        values, display, launches, barriers, paths, copies, descriptors, shared, focus, registers"""
-        name = rest.strip() or "breakpoints"
+        values, display, launches, barriers, paths (threads, warps, waves), copies, descriptors, shared,
+        focus, registers [NAME]"""
+        name, _, which = rest.strip().partition(" ")
+        name = name or "breakpoints"
         run = self.info()
-        matching = [n for n in run if n.startswith(name)]
-        if not matching:
-            raise fail(f"info has no {name!r}", f"it has: {', '.join(run)}")
+        own = "paths" if name in ("threads", "warps", "waves", "wavefronts") else name
+        matching = [n for n in run if n.startswith(own)]
+        if not matching or (which and matching[0] != "registers"):
+            raise fail(f"info has no {rest.strip()!r}", f"it has: {', '.join(run)}")
+        if which:
+            return self.do_print(which.strip())
         run[matching[0]]()
 
     def _breakpoints(self) -> None:

@@ -71,9 +71,8 @@ class MachineCommands:
     def do_predicates(self, rest: str):
         """predicates [PREFIX]: shows all predicates, a digit a lane (ptx, cubin; scc of amdgcn)"""
         held = self.session.state.registers(rest, predicates=True)
-        first = self.session.where().threads[1]
-        wave = self.session.wave
-        self._registers(held, [line for one in held for line in show.predicate(*one, first, wave)])
+        here = self.session.where()
+        self._registers(held, [line for one in held for line in show.predicate(*one, here)])
 
     def _registers(self, held: list, lines: list[str]) -> None:
         data = [
@@ -133,7 +132,10 @@ class MachineCommands:
 
     def _focus(self) -> None:
         focus = self.session.focused()
-        text = ", ".join(f"{name} {value}" for name, value in focus.items()) or "all programs and threads"
+        shown = {
+            show.warp_word(self.session.level) if name == "warp" else name: focus[name] for name in focus
+        }
+        text = ", ".join(f"{name} {value}" for name, value in shown.items()) or "all programs and threads"
         self._answer({"focus": focus}, [text])
 
     def do_freeze(self, rest: str):

@@ -42,9 +42,9 @@ class ValueCommands:
         array, mask = state.shown(what)
         if isinstance(array, str):  # of a tensor descriptor
             return {"name": what, "descriptor": array}, [f"{what} = {array}"]
-        data, threads = _data(what, array, mask), self.session.where().threads
-        if threads and state.is_named(what) and not state.is_python(what):
-            return data, show.lanes(what, array, mask, threads[1], style, self.width, self.session.wave)
+        data, here = _data(what, array, mask), self.session.where()
+        if here.threads and state.is_named(what) and not state.is_python(what):
+            return data, show.lanes(what, array, mask, here, style, self.width)
         if state.gives_pointers(what, array):
             places = state.places_of(array)
             return {**data, "places": places.tolist()}, show.pointers(what, array, places, mask, self.width)

@@ -45,8 +45,8 @@ from triton_runner._settings import named_checks
 @settings_options
 @json_option
 def execute(file, grid, args, save, name, metadata, block, cluster, shared, only, as_json, **settings):
-    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir, *.glir; with an nvdisasm *.cubin, *.fatbin or *.so;
-    with Triton installed also *.llir).
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir, *.glir, *.amdgcn, *.hsaco; with an nvdisasm *.cubin,
+    *.fatbin or *.so; with Triton installed also *.llir).
 
     An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
     a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.
@@ -61,6 +61,8 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, only
     level = settings["level"] or os.path.splitext(file)[1].removeprefix(".")
     if settings["check"]:
         settings["check"] = named_checks(settings["check"], level)
+    if settings["level"] and not settings["target"]:
+        settings["target"] = shell_arguments.target_that_it_needs(file, metadata, name)
     apply_settings(**settings, program=only)
     words = [*(["--kernel", name] if name else []), "--grid", grid, file, *args]
     looks = look(words, settings, as_json, only, metadata, block, cluster, shared)
@@ -77,4 +79,6 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, only
     )
     for array in result["changed"]:
         click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
+    if not result["changed"]:
+        click.echo("no array changed")
     return status

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 
 from triton_runner import _settings
+from triton_runner._base.errors import fail
 from triton_runner._base.paths import check_program
 from triton_runner.verbs.bisect.runs import BisectedProgram, Release
 from triton_runner.verbs.bisect.splice import steps_of
@@ -53,6 +54,11 @@ def experiments(
 
     with contextlib.closing(Release(version, program)) as release:
         plain = release.at(program.lowest)
+        if plain.verdict == "right" and not plain.kernels:
+            raise fail(
+                f"{program.name} compiles no kernel: there is nothing to switch off",
+                "a program for experiments launches kernels, and fails where a result is wrong",
+            )
         note("as it is", "nothing", plain)
         if plain.verdict == "right":
             return experiments_done

@@ -35,7 +35,8 @@ from triton_runner._programs.options import Output, json_option, print_json, ver
 @json_option
 @click.argument("file")
 def reduce_command(file, oracle, output, grid, args, constexprs, options, python, as_json, **given):
-    """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, *.amdgcn, kernel.py:NAME, or a case.
+    """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, *.amdgcn, *.hsaco, kernel.py:NAME, or a
+    case.
 
     The output file always holds the smallest valid result so far, so that Ctrl-C loses nothing.
     """

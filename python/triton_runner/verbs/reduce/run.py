@@ -9,9 +9,9 @@ from pathlib import Path
 
 from triton_runner import _settings
 from triton_runner._artifact import shell_arguments
-from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel
+from triton_runner._artifact.reading import compile_options, describe, is_text_itself, read_kernel, text_of
 from triton_runner._base.errors import fail
-from triton_runner._base.levels import MLIR
+from triton_runner._base.levels import MLIR, level_of_name
 from triton_runner._base.shrink import Shrinker, rounds
 from triton_runner._kernel.cases.case import Case, is_case, open_case
 from triton_runner._memory.arguments import Arguments
@@ -63,8 +63,9 @@ def reduce(
 ) -> Reduction:  # fmt: skip
     """Makes IR, PTX, AMDGCN or a kernel in Python as small as possible while it still shows a fault.
 
-    - `source`: a file (.ttir, .ttgir, .ptx, .amdgcn, .py), "kernel.py:name", a text of IR, PTX or AMDGCN, or
-      a case (*.trcase), which contains its arguments.
+    - `source`: a file (.ttir, .ttgir, .ptx, .amdgcn, .py; .hsaco, of which the text that it is decoded to is
+      reduced), "kernel.py:name", a text of IR, PTX or AMDGCN, or a case (*.trcase), which contains its
+      arguments.
     - `oracle`: decides whether a candidate still has the fault: `"levels"` or `"levels:ttir,ptx"` (the levels
       produce different results), `"trap"` or `"trap:race"` (the launch stops, under a check), `"crash"` (the
       compiler fails in the same way), `"shared>49152"`, `"registers>128"`, `"spills>0"`, a program with its
@@ -112,8 +113,8 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
         more = {"grid": grid, "arguments": held, "timeout": timeout}
         compiling = _compiling(signature, constexprs, None, options)
         return text, oracles.PythonCandidates("python", target, kernel, compiling=compiling, **more)
-    text = path if is_text_itself(path) else read_kernel(path, False)
-    level = oracles.level_of(path, text)
+    text = path if is_text_itself(path) else text_of(path)
+    level = "amdgcn" if text is not path and level_of_name(path) == "hsaco" else oracles.level_of(path, text)
     _kind(level)
     artifact = describe(level, text, "" if text is path else path, name, metadata)
     if args is not None:

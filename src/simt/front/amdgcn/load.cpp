@@ -1,4 +1,6 @@
 // Implements simt::load_amdgcn: AMD's machine code as a Kernel.
+#include <mutex>
+
 #include <triton_runner/amdgcn/code_object.h>
 #include <triton_runner/amdgcn/waits.h>
 #include <triton_runner/base/try.h>
@@ -36,6 +38,23 @@ std::optional<exec::Trap> first_hazard(const amdgcn::Module& module, const amdgc
     t.notes.push_back("another one, at " + text(*found[i].at));
   return t;
 }
+
+// Found when the race check asks for the first time.
+class Late {
+ public:
+  Late(std::shared_ptr<const amdgcn::Module> module, const amdgcn::Kernel& kernel)
+      : module_(std::move(module)), kernel_(kernel) {}
+  const amdgcn::LateReads& reads() {
+    std::call_once(once_, [&] { reads_ = amdgcn::late_reads(*module_, kernel_); });
+    return reads_;
+  }
+
+ private:
+  std::shared_ptr<const amdgcn::Module> module_;
+  const amdgcn::Kernel& kernel_;
+  std::once_flag once_;
+  amdgcn::LateReads reads_;
+};
 
 using Loaded = base::Result<std::unique_ptr<exec::Kernel>>;
 
@@ -80,11 +99,13 @@ Loaded load_text(std::string text, const char* level, std::string_view name, con
   if (std::string fault = set_shape(code, block, {1, 1, 1}); !fault.empty()) return bad(std::move(fault));
   Target shape = code;
   code.hazards = [module, kernel] { return first_hazard(*module, *kernel); };
+  const auto late = std::make_shared<Late>(module, *kernel);
+  code.reads_late = [late] { return !late->reads().empty(); };
   base::Diagnostics sink;
   if (!AmdLowering(code, module, *kernel, sink).lower_kernel()) return sink.summary();
   auto plan = TRY(ArgumentPlan::make(code, options));
   // The shape is what the text and the options say, without what lowering adds.
-  auto lower = [shape = std::move(shape), module, kernel, level = code.level](
+  auto lower = [shape = std::move(shape), module, kernel, late, level = code.level](
                    const exec::LaunchOptions& options) -> base::Result<std::unique_ptr<Code>> {
     auto code = std::make_unique<Code>();
     static_cast<Target&>(*code) = shape;
@@ -92,6 +113,7 @@ Loaded load_text(std::string text, const char* level, std::string_view name, con
     base::Diagnostics sink;
     AmdLowering lowering(*code, module, *kernel, sink, probes_of(options), options.stopper);
     if (options.counter) lowering.count();
+    if (options.checks & exec::kCheckRace) lowering.read_late(late->reads());
     if (lowering.lower_kernel()) return code;
     return sink.summary();
   };

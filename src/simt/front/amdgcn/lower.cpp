@@ -332,6 +332,37 @@ bool AmdLowering::lower(const amdgcn::Instruction& in) {
   return sink_.list().size() == faults;
 }
 
+void AmdLowering::read_late(const amdgcn::LateReads& reads) {
+  for (const auto& [read, waits] : reads) {
+    late_[read] = {};
+    for (const uint32_t wait : waits) ends_late_.emplace(wait, read);
+  }
+}
+
+// Before the read, which may write its address.
+void AmdLowering::keep_late(const amdgcn::Instruction& read) {
+  const auto found = late_.find(number_);
+  if (found == late_.end() || !read.operands[1].is_register()) return;
+  guarded();
+  emit(copy_register(4), {.d = found->second.place, .a = register_at(read.operands[1], 0)});
+  emit(copy_register(1), {.d = found->second.lanes, .a = constant(0xff, 1)});
+}
+
+void AmdLowering::end_late(uint32_t wait) {
+  const auto [first, last] = ends_late_.equal_range(wait);
+  for (auto it = first; it != last; ++it) {
+    const amdgcn::Instruction& read = kernel.body[it->second];
+    const Late& late = late_[it->second];
+    source_ = &code.sources.emplace_back(source_of(read));
+    source_->index = it->second;
+    source_->is_late = true;
+    guard_ = late.lanes;  // whatever EXEC is by now
+    amd::read_again(*this, read, late.place);
+    unguarded();
+    emit(copy_register(1), {.d = late.lanes, .a = constant(0, 1)});
+  }
+}
+
 // After `in`: masks whose registers it wrote are no longer known, but those that it made.
 void AmdLowering::forget_masks(const amdgcn::Instruction& in) {
   if (in.row)
@@ -412,6 +443,10 @@ bool AmdLowering::lower_kernel() {
                });
       });
   begin_registers();
+  for (auto& [read, late] : late_) {
+    late = {temporary(4), temporary(1)};
+    emit(copy_register(1), {.d = late.lanes, .a = constant(0, 1)});
+  }
   find_stops();
   for (const amdgcn::Instruction& in : kernel.body) {
     starts_.push_back(static_cast<uint32_t>(code.instrs.size()));
@@ -427,7 +462,9 @@ bool AmdLowering::lower_kernel() {
       emit(copy_register(4), {.d = dual_.second, .a = register_at(in.operands[0], 0)});
     }
     if (begins_[number_]) known_masks_.clear();
+    keep_late(in);
     lower(in);
+    end_late(number_);
     if (copies_to_lds && in.row && amdgcn::is_memory(in) &&
         amdgcn::counter_of(in, generation) == amdgcn::kLoads) {
       unguarded();  // vmcnt counts for the wavefront

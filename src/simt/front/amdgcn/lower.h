@@ -13,6 +13,7 @@
 #include <string>
 
 #include <triton_runner/amdgcn/opcode.h>
+#include <triton_runner/amdgcn/waits.h>
 
 #include "check/count.h"
 #include "code/emitter.h"
@@ -28,6 +29,8 @@ class AmdLowering final : public Emitter {
               exec::Stopper* stopper = nullptr);
   bool lower_kernel();
   void count();  // before lower_kernel(): the code counts what it executes (check/count.h)
+  // Before lower_kernel(), for the race check: these read again, into nothing, where they are waited for.
+  void read_late(const amdgcn::LateReads& reads);
 
   const amdgcn::Kernel& kernel;
   const bool is_rdna;         // gfx10 and later
@@ -110,6 +113,8 @@ class AmdLowering final : public Emitter {
   uint32_t from_other_lanes(uint32_t place);  // DPP; what follows is guarded by whether there is such a lane
   uint32_t clamped(uint32_t place, const amdgcn::Slot& s);
   void resolve_jumps();
+  void keep_late(const amdgcn::Instruction& read);
+  void end_late(uint32_t wait);
 
   std::shared_ptr<const amdgcn::Module> module_;
   base::Diagnostics& sink_;
@@ -140,6 +145,12 @@ class AmdLowering final : public Emitter {
   std::map<uint32_t, uint32_t> kept_masks_;
   std::set<uint32_t> known_masks_;
   std::vector<uint32_t> made_masks_;
+  // A read of LDS that may be under way over a barrier: its address, and in which lanes it is under way.
+  struct Late {
+    uint32_t place, lanes;
+  };
+  std::map<uint32_t, Late> late_;                // by the number of the read
+  std::multimap<uint32_t, uint32_t> ends_late_;  // by that of the wait
 };
 
 // The handlers of rows that say EACH, EACH_SCC or EACH_MASK; else null.
@@ -148,6 +159,9 @@ Handler saturated_sum(bool subtracts, bool is_signed,
                       uint32_t bits);  // of 16 bits, 32, or a pair of 16: bits 0
 
 namespace amd {
+// The accesses of a read of LDS, at an address that was kept.
+void read_again(AmdLowering& l, const amdgcn::Instruction& read, uint32_t place);
+
 #define OP(name, operands, how) how
 #define LANES(...)
 #define FLOAT(...)

@@ -235,10 +235,6 @@ bool load_to_lds(AmdLowering& l, const Form& f, Access from, uint32_t place,
   return access(l, to, at, true);
 }
 
-uint32_t offset_of_lds(AmdLowering& l, std::string_view which) {
-  return static_cast<uint32_t>(l.in().number(which));
-}
-
 }  // namespace
 
 bool lower_scalar_load(AmdLowering& l) {
@@ -332,9 +328,9 @@ namespace {
 
 // ds_read2 and ds_write2: two elements, at offsets counted in elements, or in 64 of them.
 bool is_two(std::string_view name) { return name.starts_with("ds_read2") || name.starts_with("ds_write2"); }
-int64_t offset_of_two(AmdLowering& l, bool second, uint32_t element) {
-  const int64_t by = l.name().find("st64") != std::string_view::npos ? 64 : 1;
-  return offset_of_lds(l, second ? "offset1" : "offset0") * by * element;
+int64_t offset_of_two(const amdgcn::Instruction& in, bool second, uint32_t element) {
+  const int64_t by = in.row->name.find("st64") != std::string_view::npos ? 64 : 1;
+  return static_cast<uint32_t>(in.number(second ? "offset1" : "offset0")) * by * element;
 }
 
 }  // namespace
@@ -355,9 +351,20 @@ bool lower_lds_load(AmdLowering& l) {
   for (uint32_t k = 0; k < 2; ++k) {
     Operand part = operands[0];
     part.index += k * f.words;
-    load(l, f, access_of(f, Space::kShared, offset_of_two(l, k == 1, 4 * f.words)), kept, part);
+    load(l, f, access_of(f, Space::kShared, offset_of_two(l.in(), k == 1, 4 * f.words)), kept, part);
   }
   return true;
+}
+void read_again(AmdLowering& l, const amdgcn::Instruction& read, uint32_t place) {
+  const std::string_view name = read.row->name;
+  const bool transposed = name.find("_tr_") != std::string_view::npos;
+  const Form f = form_of(transposed ? name.substr(0, name.find("_tr_")) : name);
+  for (uint32_t k = 0; k < (is_two(name) ? 2 : 1); ++k) {
+    const int64_t offset = is_two(name) ? offset_of_two(read, k == 1, 4 * f.words) : read.number("offset");
+    Access a = access_of(f, Space::kShared, offset);
+    for (uint32_t w = 0; w < f.words; ++w) a.regs[w] = l.scratch(4);
+    access(l, a, place, false);
+  }
 }
 bool lower_lds_store(AmdLowering& l) {
   l.guarded();
@@ -369,7 +376,8 @@ bool lower_lds_store(AmdLowering& l) {
   for (size_t k = 1; k < operands.size(); ++k) {
     if (!has_registers(operands[k], f.words)) return false;
     store(l, f,
-          access_of(f, Space::kShared, two ? offset_of_two(l, k == 2, 4 * f.words) : l.in().number("offset")),
+          access_of(f, Space::kShared,
+                    two ? offset_of_two(l.in(), k == 2, 4 * f.words) : l.in().number("offset")),
           place, operands[k]);
   }
   return true;
