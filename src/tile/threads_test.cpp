@@ -2,17 +2,18 @@
 // runs these under ThreadSanitizer, so no kernel here has a race of its own.
 #include "loaded_kernel.h"
 #include "test.h"
+#include "trapping.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <thread>
 
 using namespace triton_runner;
 using tile::load_text, tile::memory, tile::pointer;
+using trapping::options;
 
 namespace {
 
@@ -21,14 +22,6 @@ exec::LaunchResult launch(exec::Kernel& kernel, std::vector<int32_t>& x, exec::L
                            {exec::ParamKind::kInteger, static_cast<uint64_t>(options.grid[0]), {}}};
   exec::Allocation memory{reinterpret_cast<uint64_t>(x.data()), x.size() * 4, "x", true};
   return kernel.launch(options, args, std::span(&memory, 1));
-}
-
-exec::LaunchOptions options(int64_t programs, int threads) {
-  exec::LaunchOptions o;
-  o.grid = {programs, 1, 1};
-  o.threads = threads;
-  o.timeout_seconds = 120;
-  return o;
 }
 
 // Cooperative: x[0] counts the programs that came; each waits for all n, then writes 1 + what the next one
@@ -145,8 +138,7 @@ module {
 }
 )";
 
-// x[pid] says what program `pid` does. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
-// once x[n] is not 0, which it polls. 4: the same after making x[n] 1. 5: never ends.
+// A program does what x[pid] says (trapping.h).
 const char* const kFaults = R"(
 module {
   tt.func public @faults(%x: !tt.ptr<i32>, %n: i32) {
@@ -201,15 +193,6 @@ module {
   }
 }
 )";
-
-// The trap of a launch of kFaults in which each program in `what` does that.
-exec::Trap trap_of(exec::Kernel& kernel, const std::map<int, int>& what, exec::LaunchOptions options) {
-  std::vector<int32_t> x(static_cast<size_t>(options.grid[0]) + 1);
-  for (auto [program, does] : what) x[static_cast<size_t>(program)] = does;
-  auto error = launch(kernel, x, options);
-  CHECK(error && error->trap);
-  return error && error->trap ? *error->trap : exec::Trap{};
-}
 
 }  // namespace
 
@@ -268,53 +251,14 @@ TEST(threads_stop_when_one_program_traps) {
   }
 }
 
-TEST(threads_report_the_lowest_program) {
-  auto kernel = load_text(kFaults);
-  for (int threads : {1, 2, 4, 8})
-    for (int round = 0; round < 25; ++round) {
-      const exec::Trap trap =
-          trap_of(*kernel, {{9, 2}, {10, 1}, {40, 1}, {41, 1}, {63, 1}}, options(64, threads));
-      CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
-      CHECK_EQ(trap.program[0], 9);
-    }
-  // Those that a shuffled launch has not started yet run too.
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    exec::LaunchOptions shuffled = options(64, 1);
-    shuffled.shuffle = seed;
-    CHECK_EQ(trap_of(*kernel, {{9, 2}, {10, 1}, {40, 1}, {63, 1}}, shuffled).program[0], 9);
-  }
-}
+TEST(threads_report_the_lowest_program) { trapping::check_lowest(*load_text(kFaults)); }
 
 TEST(threads_that_wait_for_one_that_trapped) {
-  auto kernel = load_text(kFaults);
-  for (int threads : {1, 2, 4}) {
-    // 2 waits for what nobody does: the trap above it stays.
-    exec::Trap trap = trap_of(*kernel, {{2, 3}, {5, 1}, {7, 1}}, options(16, threads));
-    CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
-    CHECK_EQ(trap.program[0], 5);
-    // 2 traps after what 5 does before it traps.
-    for (int round = 0; round < 10; ++round) {
-      trap = trap_of(*kernel, {{2, 3}, {5, 4}, {7, 1}}, options(16, threads));
-      CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
-      CHECK_EQ(trap.program[0], 2);
-    }
-  }
+  trapping::check_who_waits_for_one_that_trapped(*load_text(kFaults));
 }
 
 TEST(threads_below_a_trap_end_at_a_timeout_and_at_a_stop) {
-  auto kernel = load_text(kFaults);
-  for (int threads : {1, 2, 4}) {
-    exec::LaunchOptions limited = options(16, threads);
-    limited.timeout_seconds = 0.2;
-    exec::Trap trap = trap_of(*kernel, {{2, 5}, {5, 1}, {7, 1}}, limited);
-    CHECK(trap.kind == exec::TrapKind::kTimeout);
-    CHECK_EQ(trap.program[0], 2);
-    exec::StopToken stop;
-    stop.request_stop();
-    exec::LaunchOptions stopped = options(16, threads);
-    stopped.stop = &stop;
-    CHECK(trap_of(*kernel, {{2, 5}, {5, 1}}, stopped).kind == exec::TrapKind::kInterrupted);
-  }
+  trapping::check_timeout_and_stop_below_a_trap(*load_text(kFaults));
 }
 
 TEST(threads_of_callers_launch_at_once) {

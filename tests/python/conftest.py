@@ -51,7 +51,6 @@ SHARE = [
     "test_rows_that_one_stride_finds_are_wrong_where_dimensions_are_exchanged_or_padded",
     "test_no_answer_that_cheats_is_verified", "test_prove_sound", "test_prove_odd", "test_bisection_reads",
     "test_reduced_amdgcn", "test_a_fault_that_a_square_launch_does_not_show",
-    "test_a_right_kernel_is_proved[matmul_swizzled]",
 ]  # fmt: skip
 
 # Commands of pages, strangers' programs, and programs that end in the middle: they take as long, and have a

@@ -14,7 +14,6 @@
 #include "check/doubts.h"
 #include "code/spaces.h"
 #include "launch/run.h"
-#include "matrix/mma.h"
 #include "native/native.h"
 
 namespace triton_runner::simt {
@@ -27,7 +26,6 @@ class SimtKernel final : public exec::Kernel {
         plan_(std::move(plan)),
         lower_(std::move(lower)),
         shared_bytes_(shared_bytes) {
-    join_products(code_);
     compile_runs(code_);
   }
 
@@ -239,7 +237,6 @@ class SimtKernel final : public exec::Kernel {
       if (!options.stopper->ready(code_.kernel, code_.level)) return std::unique_ptr<Code>();
       if (options.stopper->is_sparse()) code = lower_(options);
     }
-    if (code) join_products(**code);
     return code;
   }
 

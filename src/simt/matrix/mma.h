@@ -48,7 +48,7 @@ void run_b1(Exec& x, const Operands& in, const Mma& m);
 void set_alone(Mma& m);
 // Fills in what follows from the rest.
 void finish(MmaGroup& group, const Mma& m);
-// Finds the products that are one.
+// Finds the products that are one. A front end with mma.sync calls it when all code is there.
 void join_products(Code& code);
 
 }  // namespace triton_runner::simt

@@ -1,7 +1,6 @@
 """Cases of kernels that change what they read: each begins with what the launch began with, and gives what
 it gave."""
 
-import subprocess
 import sys
 
 import numpy
@@ -102,7 +101,7 @@ def test_a_bundle_of_an_update_in_place(program, tmp_path, number):
         status, said = invoke(command, case)
         assert status == 0 and verdict in said and "wrong" not in said, said
     with triton_runner.open_case(case).extracted() as folder:
-        done = subprocess.run([sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True)
+        done = warm.run([sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
 
 

@@ -9,12 +9,9 @@ tool must say of it. The docstring of a program names its source and then holds 
 
 import ast
 import dataclasses
-import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 import warm
@@ -79,9 +76,6 @@ def test_no_verdict_depends_on_the_words_of_a_trap(name, tmp_path):
     program = PROGRAMS / name
     for command in commands_of(program):
         words = [w.replace("FILE", str(program)).replace("FOLDER", str(tmp_path)) for w in command.words]
-        done = subprocess.run(
-            [sys.executable, "-m", "triton_runner", *words], cwd=tmp_path, capture_output=True, text=True,
-            env=os.environ | {"PYTHONPATH": str(REWORDED)},
-        )  # fmt: skip
+        done = warm.cli(*words, cwd=tmp_path, variables={"PYTHONPATH": str(REWORDED)})
         assert done.returncode == command.status, done.stdout + done.stderr
         assert "Some words" in done.stdout + done.stderr or command.status == 0, done.stdout

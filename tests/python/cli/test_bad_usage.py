@@ -45,7 +45,7 @@ VERBS = dict.fromkeys(ALONE.split(), ()) | {
 # cannot be read.
 TAKEN = {(verb, name) for verb in ("report", "map", "translate") for name in ("empty.ttir", "noise.ttgir")}
 WITHOUT_FILES = {"dev", "bench", "cache", "completion", "demo", "doctor", "env", "layout", "ops", "versions"}
-ELSEWHERE = {"judge", "cuda"}  # what they run is a process of its own: mistakes/judge.txt, mistakes/cuda.txt
+ELSEWHERE = {"judge", "cuda"}  # what they run is a process of its own: verbs/judge.txt, verbs/cuda.txt
 
 
 def test_every_verb_is_here():

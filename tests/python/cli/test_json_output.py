@@ -1,70 +1,36 @@
 """--json of every verb: one JSON document on stdout and nothing else there, whatever the program prints; what
-is said besides goes to stderr, and neither has colours in a pipe."""
+is said besides goes to stderr, and neither has colours in a pipe. The first line of verbs/VERB.txt is a small
+use of the verb with it, or says why it has none."""
 
 import importlib.metadata
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 
 import corpus
 import pytest
 import warm
+from test_mistakes import VERBS, open_line
 from triton_runner._cli import main
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-WITHOUT = {
-    "run": "prints what its program prints",
-    "cuda": "prints what its program prints",
-    "opt": "prints the IR",
-    "completion": "prints a file for a shell",
+# These words stand for folders and a release in the files, which name no machine's.
+STANDS_FOR = {
+    "ROOT": str(ROOT),
+    "CORPUS": str(corpus.folder("3.9.0")),
+    "RELEASE": importlib.metadata.version("triton"),
 }
-KERNEL = ("program.py:double", "-s", "*i32:16, *i32:16, 64", "-t", "cuda:90")
-INSTALLED = importlib.metadata.version("triton")
-IR = str(ROOT / "examples/exec/add_kernel.ttir")
-CALL = ("--grid", "1", "--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]", "--arg", "64")
-# For each verb the arguments of a small use.
-USES = {
-    "exec": (IR, *CALL),
-    "dump": ("-v", "x", "program.py"),
-    "ops": ("tt.dot",),
-    "resources": (IR, "--metadata", str(corpus.folder("3.9.0") / "sm80/add_kernel.json")),
-    "compile": (*KERNEL, "--to", "ttir"),
-    "translate": (IR, "--to", "3.9.0"),
-    "versions": ("ls",),
-    "passes": KERNEL,
-    "bisect": ("--versions", INSTALLED, "program.py"),
-    "bits": ("--configs", "num_warps=1,4", "program.py"),
-    "prove": ("program.py",),
-    "dev": ("--checkout", "checkout"),
-    "compare": KERNEL,
-    "assemble": (str(ROOT / "examples" / "guide" / "sum.ptx"),),
-    "ledger": KERNEL,
-    "demo": ("--fault",),
-    "doctor": ("--no-selftest",),
-    "env": (),
-    "cache": ("ls",),
-    "experiments": ("program.py",),
-    "export": ("program.py:double", "--out", "out", "--targets", "cuda:90", "--levels", "ptx",
-               "--variants", "*i32:16, *i32:16; N=64"),
-    "layout": ("#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>",
-               "--shape", "128"),
-    "bundle": ("--kernel", "double", "--no-passes", "-o", "x.trcase", "program.py"),
-    "verify": ("program.py",),
-    "configs": ("program.py",),
-    "judge": (str(ROOT / "examples/guide/judge_task.py"), str(ROOT / "examples/guide/judge_answer.py")),
-    "lockstep": ("--levels", "ttgir,ptx", "x.trcase"),
-    "map": (IR,),
-    "report": ("-o", "out.html", "program.py"),
-    "profile": ("program.py",),
-    "tune": ("--chip", "h200", "--num-warps", "1,4", "program.py"),
-    "debug": ("-ex", "start", "program.py"),  # a line of JSON for each command
-    "bench": ("--ab", IR, IR, *CALL, "--rounds", "1"),
-    "reduce": ("--oracle", "registers>1", "-o", "reduced.ttir", IR, "-t", "cuda:90"),
-}  # fmt: skip
+USE = re.compile(r"JSON: triton-runner (.+)")
+REASON = re.compile(r"no JSON: it (.+)")  # of a verb that has no --json
+# "JSON: triton-runner VERB --json ..." or "no JSON: it ..." by verb.
+LINES = {verb: open_line(verb) for verb in VERBS}
+USES = {verb: found[1] for verb, line in LINES.items() if (found := USE.fullmatch(line))}
 PROGRAM = """
 import sys
 import torch, triton, triton.language as tl
@@ -112,15 +78,18 @@ def test_every_verb_has_it_or_a_reason():
         return {name for one in command.params for name in one.opts}.union(*inner)
 
     having = {name for name, command in main.commands.items() if "--json" in options(command)}
-    assert having == {*main.commands} - {*WITHOUT} == {*USES}
+    reasons = {verb for verb, line in LINES.items() if REASON.fullmatch(line)}
+    assert having == {*USES} and reasons == {*main.commands} - having
 
 
 @pytest.mark.parametrize("verb", USES)
 def test_one_document_on_stdout(verb, folder, request):
     if verb == "lockstep":
         request.getfixturevalue("case")
-    first, rest = (USES[verb][:1], USES[verb][1:]) if verb in ("versions", "cache") else ((), USES[verb])
-    done = ran([verb, *first, "--json", *rest], folder)
+    use = re.sub("|".join(STANDS_FOR), lambda word: STANDS_FOR[word[0]], USES[verb])
+    words = shlex.split(use)
+    assert words[0] == verb and "--json" in words[1:3]
+    done = ran(words, folder)
     assert done.returncode in (0, 1), done.stderr
     json.loads(done.stdout)
     assert "\033" not in done.stdout + done.stderr

@@ -1,4 +1,5 @@
-"""The answers to what a stranger mistypes, a file a verb (mistakes/VERB.txt):
+"""The answers to what a stranger mistypes, a file a verb (verbs/VERB.txt, below the line that
+test_json_output.py reads):
 
     $ triton-runner exec kernel.ttir --grid x
     error: --grid 'x' is not one to three numbers
@@ -31,7 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[2] / "examples/exec"
 PROMPT = "$ triton-runner "
 LEAST = 200  # commands in all files
-VERBS = sorted(path.stem for path in (HERE / "mistakes").glob("*.txt"))
+VERBS = sorted(path.stem for path in (HERE / "verbs").glob("*.txt"))
 ADD = """import torch, triton, triton.language as tl
 
 
@@ -75,10 +76,15 @@ def folder():
         yield here
 
 
+def open_line(verb: str) -> str:
+    """Returns the first line of a verb's file: its use with --json."""
+    return (HERE / "verbs" / f"{verb}.txt").read_text().partition("\n")[0]
+
+
 def cases(verb: str) -> list[tuple[str, str]]:
     """(command, what it prints) of each mistake."""
-    first, *parts = ("\n" + (HERE / "mistakes" / f"{verb}.txt").read_text()).split(f"\n{PROMPT}")
-    assert not first.strip(), first
+    first, *parts = (HERE / "verbs" / f"{verb}.txt").read_text().split(f"\n{PROMPT}")
+    assert first.strip() == open_line(verb), first
     return [
         (command, answer.rstrip("\n") + "\n") for command, _, answer in (p.partition("\n") for p in parts)
     ]
@@ -116,14 +122,14 @@ def test_mistakes(verb):
 def write(verb: str) -> None:
     """Writes what the commands of a file print now; says which are not as the test wants them."""
     with folder() as here:
-        parts = []
+        parts = [open_line(verb) + "\n"]
         for command, _ in cases(verb):
             text, done = asked(command, here)
             if done.returncode != 2 or done.seconds > 0.8 or "Traceback" in text or "error: " not in text:
                 print(f"{command}: status {done.returncode}, {done.seconds:.2f} s", flush=True)
             parts.append(f"{PROMPT}{command}\n{text}")
-    (HERE / "mistakes" / f"{verb}.txt").write_text("\n".join(parts))
-    print(verb, len(parts), flush=True)
+    (HERE / "verbs" / f"{verb}.txt").write_text("\n".join(parts))
+    print(verb, len(parts) - 1, flush=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import tempfile
 import threading
 import types
 import warnings
+import weakref
 from unittest import mock
 
 _PRELOADED = (
@@ -151,44 +152,49 @@ def serve(place: str):
             importlib.import_module(module.name)
     with contextlib.suppress(ImportError, AttributeError):
         importlib.import_module("triton.runtime.cache").triton_key()  # it hashes Triton
+    for each in weakref.finalize._registry:
+        each.atexit = False  # torch's take its operators apart: more than half of what a small command takes
     gc.freeze()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place)
     listener.listen(64)
     print("ready", flush=True)
+    at_work = {}  # of the descriptor of a process: its number, and who asked
     while True:
-        ready, _, _ = select.select([listener, 0], [], [], 1.0)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+        ready, _, _ = select.select([listener, 0, *at_work], [], [])
         if 0 in ready:
-            while True:
-                try:
-                    os.wait()
-                except ChildProcessError:
-                    os._exit(0)
+            listener.close()
+        for ended in [*at_work] if 0 in ready else {*ready} & {*at_work}:
+            _tell(ended, *at_work.pop(ended))
+        if 0 in ready:
+            os._exit(0)
         if listener in ready:
             connection, _ = listener.accept()
-            if os.fork() == 0:
-                listener.close()
-                return _attended(connection)
-            connection.close()
+            _, files, _, _ = socket.recv_fds(connection, 1, 3)
+            with connection.makefile() as lines:
+                request = json.loads(lines.readline())
+            if (child := os.fork()) == 0:
+                for mine in (listener, connection, *(asking for _, asking in at_work.values())):
+                    mine.close()
+                for file in at_work:
+                    os.close(file)
+                return _begun(request, files)
+            for file in files:
+                os.close(file)
+            at_work[os.pidfd_open(child)] = child, connection
 
 
-def _attended(connection):
-    """The request, in a process whose parent tells how it ended."""
-    _, files, _, _ = socket.recv_fds(connection, 1, 3)
-    with connection.makefile() as lines:
-        request = json.loads(lines.readline())
-    if (child := os.fork()) > 0:
-        for file in files:
-            os.close(file)
-        _, status, used = os.wait4(child, 0)
+def _tell(ended: int, child: int, connection):
+    """Tells who asked how a process ended; waits for its end."""
+    _, status, used = os.wait4(child, 0)
+    os.close(ended)
+    with contextlib.suppress(OSError), connection:
         seconds = used.ru_utime + used.ru_stime
-        with contextlib.suppress(OSError):
-            connection.sendall(b"%d %f\n" % (os.waitstatus_to_exitcode(status), seconds))
-        os._exit(0)
-    connection.close()
+        connection.sendall(b"%d %f\n" % (os.waitstatus_to_exitcode(status), seconds))
+
+
+def _begun(request: dict, files: list[int]) -> dict:
+    """The request, in a process that has its streams, variables and folder."""
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -221,7 +227,11 @@ def _ended(request: dict) -> int:
 def _run(request: dict) -> None:
     """As Python takes its command line."""
     words = request["words"]
-    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if folders := [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]:
+        sys.path[:0] = folders
+        sys.modules.pop("sitecustomize", None)
+        with contextlib.suppress(ImportError):
+            importlib.import_module("sitecustomize")
     if words[:2] == ["-W", "ignore"]:
         warnings.simplefilter("ignore")
         words = words[2:]

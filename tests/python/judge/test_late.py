@@ -115,10 +115,8 @@ def test_how_often_an_answer_is_called_is_drawn(tmp_path):
     (tmp_path / "task.py").write_text(answers_late.TASKS["softmax"])
     (tmp_path / "answer.py").write_text(text.replace("    if n % 10", told))
     words = ("judge", "--json", "--no-generated", "task.py", "answer.py")
-    seeds = ("1", "2", "3", "4", "5", "1")
-    done = [warm.cli(*words, "--seed", seed, cwd=tmp_path).stdout for seed in seeds]
-    verdicts = [json.loads(one)["verdict"] for one in done]
-    assert {*verdicts} == {"verified", "error"} and verdicts[0] == verdicts[-1]
+    done = [warm.cli(*words, "--seed", seed, cwd=tmp_path).stdout for seed in ("5", "1", "5")]
+    assert [json.loads(one)["verdict"] for one in done] == ["verified", "error", "verified"]
 
 
 @pytest.mark.share

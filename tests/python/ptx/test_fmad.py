@@ -3,12 +3,12 @@ says."""
 
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 import triton_runner
+import warm
 
 PTX = """.version 8.5
 .target sm_90
@@ -72,5 +72,5 @@ def test_environment():
     program += f"d = np.array([{1 + 2.0**-12}, {1 + 2.0**-11}, 0, 0], np.float32)\n"
     program += f"triton_runner.load({PTX!r}, device='cpu')[(1,)](d)\nprint(d[2] == 0)\n"
     environment = os.environ | {"TRITON_RUNNER_FMAD": "off"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    done = warm.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "True", done.stderr

@@ -10,6 +10,7 @@
 #include "front/ptx/special.h"
 #include "launch/observe.h"
 #include "launch/stop.h"
+#include "matrix/mma.h"
 #include "ops/control.h"
 
 namespace triton_runner::simt {
@@ -501,6 +502,7 @@ bool Lowering::lower_entry() {
     else
       code.instrs[fix.instr].data = target;
   }
+  join_products(code);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include "front/sass/listing.h"
 #include "front/sass/order.h"
 #include "launch/observe.h"
+#include "matrix/mma.h"
 #include "ops/control.h"
 #include "ops/move.h"
 #include "ops/stack.h"
@@ -400,6 +401,7 @@ bool SassLowering::lower_kernel() {
                 " MiB: more than the engine holds");
   plain_.resize(code.instrs.size());
   resolve_jumps();
+  join_products(code);
   return true;
 }
 

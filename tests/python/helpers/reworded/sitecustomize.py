@@ -22,16 +22,23 @@ class Reworded(importlib.abc.MetaPathFinder):
 
         def exec_module(module):
             execute(module)
-            init = module.KernelTrap.__init__
-
-            def reworded(trap, text, **fields):
-                fields |= {word: "Some words" for word in WORDS if word in fields}
-                init(trap, "Some words", **fields | {"notes": ["Some words"]})
-
-            module.KernelTrap.__init__ = reworded
+            reword(module)
 
         spec.loader.exec_module = exec_module
         return spec
 
 
-sys.meta_path.insert(0, Reworded())
+def reword(module):
+    init = module.KernelTrap.__init__
+
+    def reworded(trap, text, **fields):
+        fields |= {word: "Some words" for word in WORDS if word in fields}
+        init(trap, "Some words", **fields | {"notes": ["Some words"]})
+
+    module.KernelTrap.__init__ = reworded
+
+
+if ERRORS in sys.modules:  # a warm process has loaded it
+    reword(sys.modules[ERRORS])
+else:
+    sys.meta_path.insert(0, Reworded())
