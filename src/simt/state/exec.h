@@ -16,6 +16,10 @@
 
 #include "state/block.h"
 
+namespace triton_runner::exec {
+class UndoLog;
+}
+
 namespace triton_runner::simt {
 
 class ArgumentPlan;
@@ -46,6 +50,7 @@ struct Launch : machine::Grid {
   // For check="race": what an experiment has to tell, and the launch that is one.
   std::vector<Doubt>* doubts = nullptr;
   OtherOrder* other_order = nullptr;
+  exec::UndoLog* log = nullptr;  // the checks tell it of writes to global memory; null: there is none
 };
 
 // One thread of ours.
