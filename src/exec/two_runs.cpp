@@ -29,7 +29,7 @@ void give(std::unique_ptr<UndoLog> log) {
 
 }  // namespace
 
-TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares)
+TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares, bool told)
     : own_(take()), memory_(memory.begin(), memory.end()) {
   UndoLog* log = nullptr;
   std::vector<Allocation> others;
@@ -41,7 +41,7 @@ TwoRuns::TwoRuns(std::span<const Allocation> memory, bool shares)
       others.push_back(a);
   }
   if (log) parts_.push_back({log, log->mark()});
-  own_->begin(others);
+  told ? own_->begin_told(others) : own_->begin(others);
   parts_.push_back({own_.get(), own_->mark()});
 }
 

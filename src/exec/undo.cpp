@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 namespace triton_runner::exec {
 
@@ -132,10 +133,6 @@ bool is_filled(const std::byte* data, uint64_t bytes) {
   return std::memcmp(data, data + sizeof(uint64_t), bytes - sizeof(uint64_t)) == 0;
 }
 
-bool let_write(uint64_t address, uint64_t bytes, bool on) {
-  return ::mprotect(host(address), bytes, on ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
-}
-
 std::vector<std::byte> edge_of(uint64_t begin, uint64_t end) { return {host(begin), host(end)}; }
 
 }  // namespace
@@ -146,7 +143,16 @@ UndoLog::~UndoLog() {
   for (const Block& b : blocks_) ::munmap(b.data, b.bytes);
 }
 
-void UndoLog::begin(std::span<const Allocation> memory) {
+bool UndoLog::let_write(uint64_t address, uint64_t bytes, bool on) const {
+  return teller_ == Teller::kWriter ||
+         ::mprotect(host(address), bytes, on ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+}
+
+void UndoLog::begin(std::span<const Allocation> memory) { begin(memory, Teller::kFaults); }
+
+void UndoLog::begin_told(std::span<const Allocation> memory) { begin(memory, Teller::kWriter); }
+
+void UndoLog::begin(std::span<const Allocation> memory, Teller teller) {
   Alone alone;
   end();
   thread_ = ::gettid();
@@ -163,17 +169,19 @@ void UndoLog::begin(std::span<const Allocation> memory) {
     for (++i; i < parts.size() && parts[i].first <= last; ++i) last = std::max(last, parts[i].second);
     add(first, last);
   }
-  is_told_ = std::any_of(logs.begin(), logs.end(), [this](auto& slot) {
+  const auto is_known = [this](auto& slot) {
     UndoLog* none = nullptr;
     return slot.compare_exchange_strong(none, this);
-  });
+  };
+  teller_ =
+      teller == Teller::kWriter || std::any_of(logs.begin(), logs.end(), is_known) ? teller : Teller::kNobody;
   free_.assign(regions_.size(), nullptr);
   free_filled_ = nullptr;
   blocks_.reserve(1 << 16);  // the handler adds to them
   block_ = 0;
   next_ = end_ = nullptr;
   add_mark();
-  if (is_told_) install();
+  if (teller_ == Teller::kFaults) install();
   protect();
 }
 
@@ -242,7 +250,7 @@ void UndoLog::protect() {
       const size_t from = c;
       for (; c < r.open.size() && r.open[c]; ++c) r.open[c] = 0;
       const uint64_t at = r.first + from * r.chunk;
-      if (!is_told_ || !let_write(at, std::min(r.last, r.first + c * r.chunk) - at, false))
+      if (teller_ == Teller::kNobody || !let_write(at, std::min(r.last, r.first + c * r.chunk) - at, false))
         for (size_t k = from; k < c; ++k)
           open_chunk(region, k);  // writes will not be seen: it is saved at once
     }
@@ -342,6 +350,21 @@ bool UndoLog::on_fault(uint64_t address) {
       if (UndoLog* log = slot.load()) grows |= log->open_around(low, high, is_known);
   }
   return is_known;
+}
+
+std::pair<uint64_t, uint64_t> UndoLog::writes(uint64_t address, uint64_t bytes) {
+  std::pair<uint64_t, uint64_t> open{address, address + bytes};
+  for (size_t region = 0; region < regions_.size(); ++region) {
+    const Region& r = regions_[region];
+    if (r.first >= address + bytes || r.last <= address || r.open.empty()) continue;
+    const size_t first = (std::max(address, r.first) - r.first) / r.chunk;
+    const size_t last = (std::min(address + bytes, r.last) - 1 - r.first) / r.chunk;
+    for (size_t c = first; c <= last; ++c)
+      if (!r.open[c] && !open_chunk(region, c)) throw std::bad_alloc();
+    open.first = std::min(open.first, r.first + first * r.chunk);
+    open.second = std::max(open.second, std::min(r.last, r.first + (last + 1) * r.chunk));
+  }
+  return open;
 }
 
 // Opens the chunks that share a byte with [low, high), which grows by them. Whether any was closed. is_known: becomes

@@ -76,6 +76,32 @@ TEST(merged_marks_and_the_first) {
   CHECK(!log.is_on());
 }
 
+TEST(a_log_that_the_writer_tells_puts_memory_back) {
+  Block block;
+  UndoLog log;
+  const Allocation memory[] = {block.allocation()};
+  log.begin_told(memory);
+  CHECK(!UndoLog::holding(memory));
+  const auto write = [&](size_t i, uint8_t value, size_t bytes = 1) {
+    const auto at = reinterpret_cast<uint64_t>(block.at(i));
+    const auto [begin, end] = log.writes(at, bytes);
+    CHECK(begin <= at && at + bytes <= end);
+    for (size_t k = 0; k < bytes; ++k) *block.at(i + k) = value;
+  };
+  for (size_t p : {size_t{0}, size_t{5000}, size_t{400000}, kBytes - 11}) write(p, 2);
+  write(130000, 2, 200000);  // over several chunks
+  CHECK_EQ(log.mark(), size_t{1});
+  write(5000, 3);
+  write(800000, 3);
+  log.put_back(1);
+  CHECK_EQ(int{*block.at(5000)}, 2);
+  CHECK_EQ(int{*block.at(800000)}, 1);
+  write(800000, 4);
+  CHECK_EQ(log.changed(1).size(), size_t{1});
+  log.put_back(0);
+  for (uint8_t byte : block.bytes) CHECK_EQ(int{byte}, 1);
+}
+
 TEST(what_is_one_word_again_and_again_takes_no_memory) {
   Block block;
   UndoLog log;

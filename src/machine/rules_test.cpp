@@ -117,6 +117,48 @@ TEST(a_row_that_begins_within_a_word_goes_over_pages) {
   CHECK_EQ(covered, uint64_t{16});
 }
 
+// Warps lay a row together: whoever comes next finds each of them.
+TEST(a_row_of_several_warps_is_one_of_each) {
+  constexpr uint32_t kWarp = 32, kFirst = 7 * kWarp;
+  for (const uint32_t each : {1u, 2u, 4u, 16u})
+    for (const bool writes : {false, true})
+      for (const uint64_t begin : {uint64_t{64}, uint64_t{1024 - 64}, uint64_t{3 * 1024 - 192}}) {
+        const uint64_t bytes = uint64_t{4} * kWarp * each, unit = std::min(each, 4u);
+        History history;
+        CHECK(history.is_fresh(begin, bytes, unit));
+        history.lay(begin, bytes, each, kWarp,
+                    writes ? Cell{kFirst, each > 2 ? kFirst : 0} : Cell{0, 0, {kFirst, 0}});
+        CHECK(!history.is_fresh(begin + bytes - each, each, unit));
+        CHECK(!history.is_fresh(begin - 16, 32, unit));
+        const auto is_right = [&](const Cell& cell, uint64_t at) {
+          const auto number = kFirst + static_cast<uint32_t>((at - begin) / each);
+          const auto warp = [](uint32_t n) { return n / kWarp; };
+          return writes ? cell == Cell{number, each > 2 ? number : 0}
+                        : warp(cell.readers[0]) == warp(number) && cell.writer == 0 && cell.changer == 0;
+        };
+        // The second warp's place, beginning within it; then what is left, cell by cell.
+        uint64_t seen = 0;
+        const uint64_t from = begin + (kWarp + 1) * each, count = uint64_t{2} * kWarp * each;
+        history.rows(
+            from, count, unit,
+            [&](History::Row& r, uint64_t at, uint64_t size, uint64_t cell) {
+              for (uint64_t i = 0; i < size / cell; ++i)
+                CHECK(is_right(r.at(static_cast<uint32_t>(r.begin + i)), at + i * cell));
+              CHECK_EQ(r.at(r.begin).readers[0] / kWarp,
+                       r.at(static_cast<uint32_t>(r.end - 1)).readers[0] / kWarp);  // of one warp
+              seen += size;
+              return true;
+            },
+            [&](const Cell& cell, uint64_t at, uint64_t size) {
+              CHECK(is_right(cell, at));
+              seen += size;
+            });
+        CHECK_EQ(seen, count);
+        history.each(begin, bytes,
+                     [&](const Cell& cell, uint64_t at, uint64_t) { CHECK(is_right(cell, at)); });
+      }
+}
+
 TEST(a_cleared_history_knows_nothing) {
   History history;
   const auto settle_row = [](History::Row& r, uint64_t, uint64_t, uint64_t) {

@@ -20,12 +20,13 @@ namespace triton_runner::exec {
 
 class TwoRuns {
  public:
-  // shares: no log that is on is given another mark while this lives.
-  explicit TwoRuns(std::span<const Allocation> memory, bool shares = true);
+  // shares: no log that is on is given another mark while this lives. told: the launches tell log() of their writes.
+  explicit TwoRuns(std::span<const Allocation> memory, bool shares = true, bool told = false);
   ~TwoRuns();
   TwoRuns(const TwoRuns&) = delete;
   TwoRuns& operator=(const TwoRuns&) = delete;
 
+  UndoLog* log() { return own_.get(); }
   // Memory that a launch meets later.
   void include(const Allocation& memory);
   // Keeps what the first launch has left, and makes the memory what it was before it.

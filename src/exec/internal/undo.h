@@ -3,12 +3,16 @@
 // Nothing is copied in advance. The memory's pages are made read-only, and the first write to one in the time of a mark
 // saves it (a handler of SIGSEGV) and lets it through, so that a launch pays for what it writes and not for what it is
 // given. Several logs may hold the same memory, of one thread (the one that began last ends first) or of several.
+//
+// A launch whose writes are all looked at may tell the log of them instead: no page changes its protection then, and no other
+// log knows of this one.
 #pragma once
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/exec/kernel.h>
@@ -24,6 +28,10 @@ class UndoLog {
 
   // All that can be written is now as it is at mark 0.
   void begin(std::span<const Allocation> memory);
+  // The same where writes() is called before each write.
+  void begin_told(std::span<const Allocation> memory);
+  // Gives a stretch of memory around what is about to be written: up to the next mark all of it may be written.
+  std::pair<uint64_t, uint64_t> writes(uint64_t address, uint64_t bytes);
   bool is_on() const { return !marks_.empty(); }
   size_t mark();  // the number of a new one
   size_t marks() const { return marks_.size(); }
@@ -61,7 +69,10 @@ class UndoLog {
     std::vector<std::vector<std::byte>> edges;  // two a region
   };
   Region& add(uint64_t begin, uint64_t end);
+  enum class Teller : uint8_t { kNobody, kFaults, kWriter };  // of writes
+  void begin(std::span<const Allocation> memory, Teller teller);
   void protect();
+  bool let_write(uint64_t address, uint64_t bytes, bool on) const;
   void let_closed(bool write) const;
   std::vector<std::pair<uint64_t, uint64_t>> outside(uint64_t begin, uint64_t end) const;
   void add_mark();
@@ -78,7 +89,7 @@ class UndoLog {
   std::vector<Region> regions_;  // by address
   uint64_t bytes_ = 0;           // of the memory
   pid_t thread_ = 0;             // that began it
-  bool is_told_ = false;         // of writes
+  Teller teller_ = Teller::kNobody;
   std::vector<Mark> marks_;
   // Memory for what is saved, which the handler takes without allocating: blocks of the system, and chunks that are free
   // again.

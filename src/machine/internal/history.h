@@ -88,19 +88,26 @@ template <class C, uint64_t kPage = 1024>
 class Cells {
  public:
   // Cells [begin, end) of a page. The number of the writer is that of `cell`, one more every `writer_step` cells (0: never), and so
-  // is that of the changer.
+  // are those of the changer and of the first reader. A row that several warps have made (lay) has `warp` numbers for each of them;
+  // it becomes a row for each when somebody else comes to it.
   struct Row {
     uint16_t begin, end;
-    uint16_t writer_step = 0, changer_step = 0;
+    uint16_t writer_step = 0, changer_step = 0, reader_step = 0, warp = 0;
     C cell{};
     C at(uint32_t i) const {
       C c = cell;
       if (writer_step) c.writer += (i - begin) / writer_step;
       if (changer_step) c.changer += (i - begin) / changer_step;
+      if (reader_step) c.readers[0] += (i - begin) / reader_step;
       return c;
     }
     bool parts_at(uint32_t i) const {
       return !(writer_step && (i - begin) % writer_step) && !(changer_step && (i - begin) % changer_step);
+    }
+    // Returns the cell at which the first of its warps ends.
+    uint32_t end_of_warp() const {
+      const uint32_t number = reader_step ? cell.readers[0] : cell.writer;
+      return begin + (warp - number % warp) * (reader_step ? reader_step : writer_step);
     }
   };
 
@@ -141,6 +148,33 @@ class Cells {
       }
       open(page);
       each_of(page, base, begin, end, f);
+    });
+  }
+  // Whether nobody has accessed [address, address + bytes), and the cells there may be of `unit` bytes in rows.
+  bool is_fresh(uint64_t address, uint64_t bytes, uint64_t unit) {
+    bool is = true;
+    over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      const uint32_t at = row_at(page, begin - base);
+      is = is && !page.full && page.row_count < kRows && page.shift == std::countr_zero(unit) &&
+           (at == page.row_count || uint64_t{page.rows[at].begin} << page.shift >= end - base);
+    });
+    return is;
+  }
+  // Memory that is fresh is accessed by threads in order, of warps of `warp` threads: `each` bytes a thread. `cell` is the first
+  // thread's; the next ones have the next numbers.
+  void lay(uint64_t address, uint64_t bytes, uint32_t each, uint16_t warp, const C& cell) {
+    over_pages(address, bytes, each | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      Row row{static_cast<uint16_t>((begin - base) >> page.shift),
+              static_cast<uint16_t>((end - base) >> page.shift)};
+      const auto threads = static_cast<uint32_t>((begin - address) / each);
+      row.cell = cell, row.warp = warp;
+      const auto count = [&](uint32_t& number, uint16_t& step) {
+        if (number) number += threads, step = static_cast<uint16_t>(each >> page.shift);
+      };
+      count(row.cell.writer, row.writer_step);
+      count(row.cell.changer, row.changer_step);
+      count(row.cell.readers[0], row.reader_step);
+      insert(page, row_at(page, begin - base), row);
     });
   }
   // Nothing was accessed. What there is space for stays.
@@ -207,7 +241,7 @@ class Cells {
     page.shift = shift;
     if (!page.full) {
       for (Row& r : std::span(page.rows, page.row_count))
-        for (uint16_t* n : {&r.begin, &r.end, &r.writer_step, &r.changer_step})
+        for (uint16_t* n : {&r.begin, &r.end, &r.writer_step, &r.changer_step, &r.reader_step})
           *n = static_cast<uint16_t>(*n << by);
       return;
     }
@@ -217,13 +251,21 @@ class Cells {
     open_cells_ += finer.size() - page.cells.size();
     page.cells = std::move(finer);
   }
+  // The first row that ends after a byte of the page.
+  static uint32_t row_at(const Page& page, uint64_t byte) {
+    const Row* at = std::partition_point(page.rows, page.rows + page.row_count,
+                                         [&](const Row& r) { return uint64_t{r.end} << page.shift <= byte; });
+    return static_cast<uint32_t>(at - page.rows);
+  }
   // Rows begin at `begin` and `end`, and there is no gap between: gives the first of them. kRows: there would be too many, or one
   // cannot be parted.
   uint32_t cut(Page& page, uint16_t begin, uint16_t end) {
-    const Row* after = std::partition_point(page.rows, page.rows + page.row_count,
-                                            [&](const Row& r) { return r.end <= begin; });
-    auto first = static_cast<uint32_t>(after - page.rows);
-    if (first < page.row_count && after->begin == begin && after->end == end) return first;
+    uint32_t first = row_at(page, uint64_t{begin} << page.shift);
+    for (uint32_t k = first; k < page.row_count && page.rows[k].begin < end; ++k)
+      if (page.rows[k].warp && !part_warps(page, k)) return kRows;
+    while (first < page.row_count && page.rows[first].end <= begin) ++first;
+    if (first < page.row_count && page.rows[first].begin == begin && page.rows[first].end == end)
+      return first;
     if (page.row_count + 2u > kRows) return kRows;
     if (first < page.row_count && page.rows[first].begin < begin && !part(page, first++, begin)) return kRows;
     uint32_t k = first;
@@ -237,6 +279,16 @@ class Cells {
       insert(page, k, Row{at, to});
     }
     return first;
+  }
+  // Row k becomes a row for each warp. False: there would be too many.
+  bool part_warps(Page& page, uint32_t k) {
+    for (const uint16_t end = page.rows[k].end;; ++k) {
+      const uint32_t at = page.rows[k].end_of_warp();
+      const bool is_last = at >= end;
+      if (!is_last && !part(page, k, static_cast<uint16_t>(at))) return false;
+      page.rows[k].warp = page.rows[k].reader_step = 0;
+      if (is_last) return true;
+    }
   }
   // Row k ends at `at`, where another begins. False: it cannot be parted, or there would be too many.
   bool part(Page& page, uint32_t k, uint16_t at) {

@@ -60,6 +60,8 @@ Checks::Checks(const Launch& launch)
       has_narrow_(race_ && std::ranges::any_of(
                                launch.code->sources,
                                [](const Source& source) { return source.scope != Source::Scope::kAll; })),
+      global_records_(launch.code->width),
+      told_(0, launch.log ? 0 : ~uint64_t{0}),
       unwritten_(*launch.memory) {}
 Checks::~Checks() { give_back(); }
 
@@ -82,7 +84,7 @@ void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first)
     for (auto& one : *of) one.clear();
   }
   records.clear();
-  settled = 0, others = false;
+  settled = 1, others = false;
   named.resize(16 * ctas);
   for (Named& one : named) one.known.clear(), one.arrived.clear();
   for (machine::Clock& one : met) one.clear();
@@ -172,11 +174,12 @@ bool Checks::touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, C
     return collision(x, in, lane, s.records.at(cell.writer), where.text());
   const bool stored_too = !me.writes() && (cell.again >> (me.agent - s.first_id) % 64 & 1);
   const auto unordered = [&](uint32_t number) {
-    if (number < s.settled || number == 0 || before_ == Before{serial_, me.agent, Records::record_of(number)})
+    if (number < s.settled || number == 0 ||
+        before_ == Before{serial_, me.agent, s.records.record_of(number)})
       return false;
     const Record& other = s.records[number];
     if (s.by_id(me.agent).is_after(other)) {
-      before_ = {serial_, me.agent, Records::record_of(number)};
+      before_ = {serial_, me.agent, s.records.record_of(number)};
       return false;
     }
     if (in_turn && other.agent == s.tensor_core().id) return false;
@@ -304,10 +307,17 @@ void Checks::flush(Exec& x) {
   std::vector<Written> written;
   written.swap(written_);
   State& s = of(x);
-  for (const Written& w : written) {
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Written& w = written[i];
     const Run& run = w.run;
     const std::byte* before = old_.data() + w.before;
     if (!w.owner) {
+      const size_t n = in_a_row(x, std::span<const Written>(written).subspan(i),
+                                [](const Written& one) { return one.run; });
+      if (n > 1 && first_touch(x, s, Act::kWrite, *w.in, run, static_cast<uint32_t>(n), before)) {
+        i += n - 1;
+        continue;
+      }
       const uint32_t mine = global_record(x, s, Act::kWrite, *w.in, run.lane, 1);
       if (!touch_global(x, s, *w.in, mine, run, before)) break;
       continue;
@@ -381,7 +391,7 @@ void Checks::copied_at_once(Exec& x, const Operands& in, std::span<const uint32_
     uint32_t mine = record(s.records, warp, Act::kWrite, in, thread, 0);
     for (const uint32_t end = std::min(i + width, static_cast<uint32_t>(to.size())); i < end; ++i, ++mine)
       each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t) {
-        if (const uint32_t copy = Records::record_of(cell.copy_in); copy != known)
+        if (const uint32_t copy = s.records.record_of(cell.copy_in); copy != known)
           known = copy, is_this = copy == 0 || s.records[cell.copy_in].in == &in;
         if (is_this)
           settle(cell, mine);

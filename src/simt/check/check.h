@@ -238,7 +238,8 @@ class Checks {
   };
   // Returns the key of an access by record `mine` (me) to a cell, if is_plain(): each other cell is looked at by itself.
   Same::Key key_of(const State& s, const Cell& cell, const Record& me, uint32_t mine, bool changes) const;
-  static bool is_plain(const Cell& cell, const Record& me, uint32_t mine);
+  static bool is_plain(const State& s, const Cell& cell, const Record& me, uint32_t mine);
+  static bool is_settled(const State& s, const Cell& cell);
   // Checks an access to a cell of shared memory. `changes`: it writes a value that differs from the old one.
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
@@ -257,6 +258,13 @@ class Checks {
                          uint32_t warps);
   bool touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, const Run& run,
                     const std::byte* before);
+  // How many runs, from the first one on, are of whole warps, each of which goes through memory where the one before ends.
+  template <class T, class F>
+  static size_t in_a_row(const Exec& x, std::span<const T> all, F run_of);
+  // The same of what `warps` warps do so, of whom the first has run `run`, if nobody has accessed the memory yet. False: somebody
+  // has, or it is not so plain; nothing is changed.
+  bool first_touch(const Exec& x, State& s, machine::Act act, const Operands& in, const Run& run,
+                   uint32_t warps, const std::byte* before);
   exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
                          const Record& other, const std::string& what) const;
   // Returns which of the warps of an access are not ordered with an earlier one, a bit each; and of the
@@ -367,8 +375,12 @@ class Checks {
   uint32_t known_of_ = 0;
   uint32_t reading_ = 0;
   machine::History global_;
+  // The launch's log is told of what is about to be written to global memory, of each stretch of it once.
+  void tell(uint64_t address, uint64_t bytes);
+  std::pair<uint64_t, uint64_t> told_;
   const machine::Unwritten unwritten_;
   bool publishes_ = false;      // an atomic has: a cluster's time may go on with its next instruction
+  bool orders_ = false;         // an atomic may order clusters
   machine::Released released_;  // by atomics of the widest scope
   template <class F>  // calls f with what atomics of this scope have released, and of those that it lies in
   void each_released(const Exec& x, State& s, Source::Scope scope, F f);

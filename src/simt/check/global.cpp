@@ -9,6 +9,7 @@
 
 #include <triton_runner/base/text.h>
 #include <triton_runner/exec/read_set.h>
+#include <triton_runner/exec/undo.h>
 
 #include "check/doubts.h"
 #include "check/state.h"
@@ -98,12 +99,14 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
                           const std::byte* before) {
   const Record& me = global_records_[mine];
   const bool is_read = me.act == Act::kRead || me.act == Act::kAtomicRead, stores = source_of(in).stores;
-  if (known_serial_ != serial_ || known_of_ != Records::record_of(mine))
-    known_ = {}, known_serial_ = serial_, known_of_ = Records::record_of(mine);
+  if (known_serial_ != serial_ || known_of_ != global_records_.record_of(mine))
+    known_ = {}, known_serial_ = serial_, known_of_ = global_records_.record_of(mine);
   const auto of_record = [&](uint32_t number) -> const Known& {
-    const uint32_t record = Records::record_of(number);
+    const uint32_t record = global_records_.record_of(number);
     Known& k = known_[record % known_.size()];
-    if (k.record != record) {
+    if (k.record != record && !orders_ && global_records_[number].cluster != s.cluster) {
+      k = {record, true, false};
+    } else if (k.record != record) {
       const auto [a, b] = unordered_warps(s, me, global_records_[number]);
       k = {record, a != 0, a != 0 && (a != me.warps || b != global_records_[number].warps)};
     }
@@ -183,6 +186,25 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
   return false;
 }
 
+bool Checks::first_touch(const Exec& x, State& s, Act act, const Operands& in, const Run& run, uint32_t warps,
+                         const std::byte* before) {
+  const uint32_t unit = std::min(run.each, uint32_t{kWord}), bytes = run.bytes * warps;
+  if (run.address % run.each || !global_.is_fresh(run.address, bytes, unit)) return false;
+  std::optional<bool> changes = false;
+  if (before) changes = all_or_none(reinterpret_cast<const std::byte*>(run.address), before, bytes, unit);
+  if (!changes) return false;
+  uint32_t mine = 0;
+  for (uint32_t w = 0; w < warps; ++w) {
+    const uint32_t number = global_record(x, s, act, in, run.lane + w * x.code().width, 1);
+    if (w == 0) mine = number;
+  }
+  machine::Cell cell;
+  (before ? cell.writer : cell.readers[0]) = mine;
+  if (*changes) cell.changer = mine;
+  global_.lay(run.address, bytes, run.each, x.code().width, cell);
+  return true;
+}
+
 void Checks::doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
                    uint64_t at, uint64_t bytes) {
   constexpr size_t kEnough = size_t{1} << 16;
@@ -258,8 +280,13 @@ exec::ReadSet::How how_of(const Source& source, bool write) {
   return write ? How::kWrite : How::kRead;
 }
 
+void Checks::tell(uint64_t address, uint64_t bytes) {
+  if (address < told_.first || address + bytes > told_.second) told_ = launch_.log->writes(address, bytes);
+}
+
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
+  if (write) tell(address, bytes);
   if (!x.path) return true;
   if (OtherOrder* other = x.worker->launch->other_order) {
     give_back();
@@ -306,6 +333,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     return true;
   }
   const bool is_strong = kind == Source::Access::kAtomic;
+  orders_ |= is_strong;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
   if (is_strong)
     each_released(x, s, source.scope, [&](machine::Released& released) {
@@ -387,7 +415,13 @@ void Checks::flush_reads(Exec& x, const Operands& in) {
     }
     reads.resize(n);
   }
-  for (const Run& r : reads) {
+  for (size_t i = 0; i < reads.size(); ++i) {
+    const Run& r = reads[i];
+    const size_t n = in_a_row(x, std::span<const Run>(reads).subspan(i), [](const Run& one) { return one; });
+    if (n > 1 && first_touch(x, s, Act::kRead, in, r, static_cast<uint32_t>(n), nullptr)) {
+      i += n - 1;
+      continue;
+    }
     const uint32_t mine = global_record(x, s, Act::kRead, in, r.lane, r.warps);
     if (!touch_global(x, s, in, mine, r, nullptr)) return;
   }

@@ -55,7 +55,7 @@ struct Checks::State {
   Records records;
   // Accesses with lower numbers come before whatever any warp does from now on, as at a barrier of all warps; kept as long as no
   // others have accessed the memory.
-  uint32_t settled = 0;
+  uint32_t settled = 1;
   bool others = false;
   struct Named {
     machine::Clock known;
@@ -118,17 +118,24 @@ inline Checks::State& Checks::of(const Exec& x) {
   return *state_;
 }
 
-inline bool Checks::is_plain(const Cell& cell, const Record& me, uint32_t mine) {
-  return (me.act == machine::Act::kRead ||
-          (me.act == machine::Act::kWrite && Records::record_of(cell.writer) != Records::record_of(mine))) &&
+inline bool Checks::is_plain(const State& s, const Cell& cell, const Record& me, uint32_t mine) {
+  return (me.act == machine::Act::kRead || (me.act == machine::Act::kWrite &&
+                                            s.records.record_of(cell.writer) != s.records.record_of(mine))) &&
          !(cell.copy_in | cell.copy_out | cell.atomics[0] | cell.atomics[1]);
+}
+
+// All accesses to it come before whatever is done now.
+inline bool Checks::is_settled(const State& s, const Cell& cell) {
+  return std::max({cell.writer, cell.changer, cell.readers[0], cell.readers[1]}) < s.settled;
 }
 
 inline Checks::Same::Key Checks::key_of(const State& s, const Cell& cell, const Record& me, uint32_t mine,
                                         bool changes) const {
-  const auto record_of = [&](uint32_t number) { return number < s.settled ? 0 : Records::record_of(number); };
+  const auto record_of = [&](uint32_t number) {
+    return number < s.settled ? 0 : s.records.record_of(number);
+  };
   return {serial_,
-          2 * Records::record_of(mine) + changes,
+          2 * s.records.record_of(mine) + changes,
           me.act == machine::Act::kWrite ? record_of(cell.writer) : 0,
           record_of(cell.changer),
           {record_of(cell.readers[0]), record_of(cell.readers[1])}};
@@ -142,7 +149,19 @@ inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, 
 
 inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, const Record& me,
                           uint32_t mine, bool changes, Place where) {
-  if (!is_plain(cell, me, mine)) return touch_other(x, s, in, lane, cell, mine, nullptr, changes, where);
+  if (!is_plain(s, cell, me, mine)) return touch_other(x, s, in, lane, cell, mine, nullptr, changes, where);
+  if (is_settled(s, cell)) {
+    if (me.act == machine::Act::kRead) {
+      cell.readers[0] = mine;
+      cell.readers[1] = 0;
+    } else if (changes) {
+      cell.settle(mine);
+      cell.again = 0;
+    } else {
+      cell.writer = mine;
+    }
+    return true;
+  }
   if (const Same::Key key = key_of(s, cell, me, mine, changes); key != same_.key)
     return touch_other(x, s, in, lane, cell, mine, &key, changes, where);
   if (changes) {
@@ -156,6 +175,20 @@ inline bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, 
         cell.readers[i] = same_.readers[i] == Same::Reader::kMine ? mine : 0;
   }
   return true;
+}
+
+template <class T, class F>
+size_t Checks::in_a_row(const Exec& x, std::span<const T> all, F run_of) {
+  const uint32_t width = x.code().width;
+  const Run first = run_of(all[0]);
+  size_t n = 0;
+  for (; n < all.size(); ++n) {
+    const Run run = run_of(all[n]);
+    if (run.bytes != width * first.each || run.each != first.each || run.warps != 1 ||
+        run.lane != first.lane + n * width || run.address != first.address + n * first.bytes)
+      break;
+  }
+  return n;
 }
 
 // f(cell, its address) for the cells of what a thread accesses.

@@ -146,7 +146,10 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
       reads_.insert(reads_.end(), runs_.begin(), runs_.end());
       return true;
     }
-    for (const Run& run : runs_) put_off(in, nullptr, run, reinterpret_cast<const std::byte*>(run.address));
+    for (const Run& run : runs_) {
+      tell(run.address, run.bytes);
+      put_off(in, nullptr, run, reinterpret_cast<const std::byte*>(run.address));
+    }
     return true;
   } else {
     for (const Run& run : runs_) put_off(in, x.cta, run, x.cta->shared + run.address);
@@ -216,7 +219,8 @@ bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, con
       mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
     const Record& me = s.records[mine];
     each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t at) {
-      if (race_ && (!is_plain(cell, me, mine) || key_of(s, cell, me, mine, true) != same_.key)) {
+      if (race_ && !(is_plain(s, cell, me, mine) &&
+                     (is_settled(s, cell) || key_of(s, cell, me, mine, true) == same_.key))) {
         Cell probe = cell;
         ok = ok &&
              touch(x, s, in, i, probe, me, mine, true, Place{cta.shared_base | static_cast<uint32_t>(at)});

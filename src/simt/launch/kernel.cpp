@@ -103,7 +103,7 @@ class SimtKernel final : public exec::Kernel {
       all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
     packed->bytes.resize(std::max<size_t>(packed->bytes.size(), code_.param_bytes));
     const Given given{code, packed->bytes, *shared, all};
-    if (!(options.checks & exec::kCheckRace) || options.stopper) return run(options, given, nullptr, nullptr);
+    if (!(options.checks & exec::kCheckRace) || options.stopper) return run(options, given);
     return run_with_doubts(options, given);
   }
 
@@ -115,12 +115,13 @@ class SimtKernel final : public exec::Kernel {
     std::vector<exec::Allocation> memory;
   };
 
-  exec::LaunchResult run(const exec::LaunchOptions& options, const Given& given, std::vector<Doubt>* doubts,
-                         OtherOrder* other_order) const {
+  exec::LaunchResult run(const exec::LaunchOptions& options, const Given& given, exec::UndoLog* log = nullptr,
+                         std::vector<Doubt>* doubts = nullptr, OtherOrder* other_order = nullptr) const {
     const Code& code = given.code;
     Launch launch;
     launch.code = &code;
     launch.plan = &plan_;
+    launch.log = log;
     launch.doubts = doubts;
     launch.other_order = other_order;
     for (size_t d = 0; d < 3; ++d)
@@ -174,7 +175,7 @@ class SimtKernel final : public exec::Kernel {
   // The launch, and an experiment for each pair of instructions that may race.
   exec::LaunchResult run_with_doubts(const exec::LaunchOptions& options, const Given& given) const {
     std::vector<Doubt> doubts;
-    exec::TwoRuns runs(given.memory, true);
+    exec::TwoRuns runs(given.memory, true, true);
     exec::LaunchOptions first = options;
     if (options.resolve)
       first.resolve = [&](uint64_t address) {
@@ -182,7 +183,7 @@ class SimtKernel final : public exec::Kernel {
         if (found) runs.include(*found);
         return found;
       };
-    exec::LaunchResult result = run(first, given, &doubts, nullptr);
+    exec::LaunchResult result = run(first, given, runs.log(), &doubts);
     const bool is_warning = result && result->trap && !result->trap->warning.empty();
     if ((result && !is_warning) || doubts.empty()) return result;
     exec::LaunchOptions again = first;
@@ -193,7 +194,7 @@ class SimtKernel final : public exec::Kernel {
     runs.keep();
     for (Doubt& doubt : doubts) {
       OtherOrder order(doubt);
-      exec::LaunchResult other = run(again, given, nullptr, &order);
+      exec::LaunchResult other = run(again, given, runs.log(), nullptr, &order);
       const bool was_stopped = other && (!other->trap || other->trap->kind == exec::TrapKind::kInterrupted);
       const bool differs = other || runs.difference();
       runs.put_back();

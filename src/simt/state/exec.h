@@ -17,6 +17,10 @@
 
 #include "state/block.h"
 
+namespace triton_runner::exec {
+class UndoLog;
+}
+
 namespace triton_runner::simt {
 
 class ArgumentPlan;
@@ -49,6 +53,7 @@ struct Launch : machine::Grid {
   OtherOrder* other_order = nullptr;
   // For check="view": 1 + the number of the parameter by whose pointer an instruction of the text accesses memory.
   std::unordered_map<const Source*, uint32_t> owners;
+  exec::UndoLog* log = nullptr;  // the checks tell it of writes to global memory; null: there is none
 };
 
 // One thread of ours.
