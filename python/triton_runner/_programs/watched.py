@@ -21,7 +21,7 @@ import traceback
 
 import click
 
-from triton_runner._base import interrupts
+from triton_runner._base import interrupts, progress
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.paths import write_file
 from triton_runner._worker.child import die_by, end_with_parent
@@ -137,6 +137,7 @@ def _forked() -> End | None:
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON | {signal.SIGCHLD})
     child = os.fork()
+    progress.handed_on(child == 0)
     if child == 0:
         end_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
