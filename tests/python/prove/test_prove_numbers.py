@@ -99,12 +99,26 @@ def of_another(more, way):
     spread[(triton.cdiv(n * batch, 128),)](real, out, n, batch, more, BLOCK=128)
 
 
+def fixed(more, way):
+    x, table = torch.randn(7), torch.randn(100)
+    looked[(triton.cdiv(x.numel(), 128),)](x, table, x.numel(), more, BLOCK=128)
+
+
+@triton.jit
+def looked(x, table, n, MORE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    held = tl.load(table + tl.arange(0, 64))
+    tl.store(x + at, tl.load(x + at, mask=at < n) + tl.sum(held), mask=at < n + MORE)
+
+
 WAYS = {
-    "index": lambda n: range(n + 1)[-1], "text": lambda n: int(str(n)), "constant": lambda n: 100,
+    "fixed": None, "index": lambda n: range(n + 1)[-1], "text": lambda n: int(str(n)),
+    "constant": lambda n: 100,
     "data": lambda x: torch.frombuffer(bytearray(x.numpy().tobytes()), dtype=torch.float32),
     "numpy": lambda x: torch.from_numpy(x.numpy().view("float32")), "real": torch.view_as_real,
 }
 make = of_another if sys.argv[1] in ("data", "numpy", "real") else of_numbers
+make = fixed if sys.argv[1] == "fixed" else make
 make(int(sys.argv[2]), WAYS[sys.argv[1]])
 """
 
@@ -162,9 +176,10 @@ def test_a_right_kernel_is_not_refuted(way, tmp_path):
         assert verdicts["bounds"] == verdicts["overflow"] == verdicts["disjoint"] == "proved"
 
 
-@pytest.mark.parametrize("way, name", [("index", "covered"), ("real", "bounds")])
+@pytest.mark.parametrize("way, name", [("index", "covered"), ("real", "bounds"), ("fixed", "bounds")])
 def test_a_wrong_one_is(way, name, tmp_path):
-    assert proved(way, 3 if way == "real" else -1, tmp_path)[name] == "refuted"
+    """fixed: beside an argument that stays as it is, sizes of another argument refute."""
+    assert proved(way, -1 if way == "index" else 3, tmp_path)[name] == "refuted"
 
 
 def proved(way: str, more: int, folder, text: str = PROGRAM) -> dict:

@@ -161,7 +161,8 @@ class Watching(intercept.Interceptor):
         used = [one.term for one in used if isinstance(one, sizes.Size)]
         own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]
         others = sorted(atoms_of(*used, *own))
-        for number, atom in enumerate(atom for atom in others if _is_size(atom) and atom not in rename):
+        others = [atom for atom in others if _is_size(atom) and atom not in rename]
+        for number, atom in enumerate(others):
             field = atom.args[0].partition(".")[2]  # of a tensor that is not an argument
             least = atom.lo if field.startswith("stride") else max(atom.lo, 1)  # no dimension is empty
             rename[atom] = symbol(f"other{number}.{field}", least, atom.hi)
@@ -183,7 +184,7 @@ class Watching(intercept.Interceptor):
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
         subject.strange |= self._unfollowed(rename)
-        own = {term.atom: self._watch.number(atom) for atom, term in rename.items() if atom in others}
+        own = {rename[atom].atom: self._watch.number(atom) for atom in others}
         own = {atom: number for atom, number in own.items() if number is not None}
         relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense, others=own)
 
