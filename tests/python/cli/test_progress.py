@@ -283,3 +283,16 @@ def test_the_clock_goes_on_after_the_last_part(monkeypatch):
         told("the last one", 2, 2)
         time.sleep(1.2)
     assert "2/2 0:00:01" in terminal.shown()
+
+
+def test_a_command_in_a_process_of_its_own_tells_each_line_once():
+    program = (
+        "import os, time\nfrom triton_runner._base import progress\n"
+        "from triton_runner._programs import watched\n"
+        "with progress.lines('work', time.monotonic() - 1):\n"
+        "    if watched._forked() is None:\n"
+        "        with progress.telling():\n            time.sleep(2.5)\n        os._exit(0)\n"
+    )
+    own = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=own)
+    assert len(re.findall(r"^\.\.\. work, \d+ s$", done.stderr, re.M)) == 1

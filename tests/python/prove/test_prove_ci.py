@@ -91,6 +91,15 @@ def test_it_needs_triton(tmp_path):
     assert done.returncode == 4 and "--triton-prove needs --triton, as in --triton=cpu" in done.stderr
 
 
+def test_it_needs_z3(tmp_path):
+    (tmp_path / "z3.py").write_text("raise ImportError")
+    (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
+    words = [sys.executable, "-m", "pytest", "--triton=cpu", "--triton-prove"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 4 and "prove needs Z3, which is not installed" in done.stderr
+    assert "pip install z3-solver" in done.stderr and "triton_check" not in done.stderr + done.stdout
+
+
 @pytest.mark.parametrize("words, status", [(("prove",), 1), (("verify", "--prove"), 1)])
 def test_files(tmp_path, monkeypatch, words, status):
     monkeypatch.chdir(tmp_path)

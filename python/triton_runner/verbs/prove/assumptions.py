@@ -105,13 +105,16 @@ def _product(extents) -> Poly:
 
 @dataclasses.dataclass(frozen=True)
 class Assumption:
-    """text: for people; place: where it comes from; cond: what it says; tensor: the name of one whose sizes
-    are taken from another's."""
+    """text: for people; place: where it comes from; cond: what it says; kind: "shape" of one tensor, "same"
+    of sizes that are equal in a launch, "apart" of a descriptor, or ""; names: of its tensors; given: the
+    words of --given that say it."""
 
     text: str
     place: str
     cond: Cond
-    tensor: str = ""
+    kind: str = ""
+    names: tuple = ()
+    given: str = ""
 
 
 class Names:

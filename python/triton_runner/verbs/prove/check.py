@@ -62,7 +62,7 @@ class Finding:
 
 class Checker:
     """reader: has read the kernel. tensors: by name. strange: {a size that may not be what it is in a launch
-    that refutes: the words for it}. advice: proposes what to say of data; None: nothing is proposed. grid:
+    that refutes: Strange}. advice: proposes what to say of data; None: nothing is proposed. grid:
     its extents, where they are known."""
 
     def __init__(
@@ -72,6 +72,7 @@ class Checker:
         self._reader, self._solver, self._tensors = reader, solver, tensors
         self._budget, self._grid_stays, self._strange = budget, grid_stays, dict(strange)
         self._settled: dict = {}
+        self._grid = grid
         self._advice = advice
         self._counted: Finding | None = None
         sizes = [tensor.numel for tensor in tensors.values()]
@@ -117,8 +118,11 @@ class Checker:
         decide."""
         if base and self._tensors[base].is_guessed and self._is_free:
             return f"nothing says how large {base} is for other sizes: --given '{base}.numel == ...'"
-        if strange := atoms_of(*terms) & self._strange.keys():
-            return f"it depends on {self._strange[min(strange)]}"
+        own = atoms_of(*terms)
+        for i, extent in enumerate(self._grid):  # how many programs there are is decided by sizes
+            own |= atoms_of(extent) if {program(i).atom, programs(i).atom} & own else set()
+        if strange := own & self._strange.keys():
+            return f"it depends on {self._strange[min(strange)].words}"
         data = [note for note in _notes(*terms) if self._is_data(note)]
         if data:
             if self._advice is not None and question is not None and question[0] is not FALSE:

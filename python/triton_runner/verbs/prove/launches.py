@@ -7,13 +7,13 @@ import contextlib
 import re
 
 from triton_runner._artifact import relaunch
-from triton_runner._base.errors import DiagnosticError
+from triton_runner._base.errors import DiagnosticError, KernelTrap
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, shared, sizes, tensors
 from triton_runner.verbs.prove.held import Held
 from triton_runner.verbs.prove.results import Reason
-from triton_runner.verbs.prove.subject import compiled_down, of_texts
+from triton_runner.verbs.prove.subject import Strange, compiled_down, of_texts
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
 
 
@@ -33,14 +33,47 @@ class Watching(intercept.Interceptor):
         self._watch = None
 
     def run(self, *words) -> int:
-        with tensors.watching() as self._watch, observing(self._observe):
+        with tensors.watching() as self._watch, observing(self._observe), self._autotuning():
             return super().run(*words)
 
     @contextlib.contextmanager
     def looking(self):
         """Looks at what is launched inside of the block."""
-        with tensors.watching() as self._watch, observing(self._observe), self.watching():
+        with tensors.watching() as self._watch, observing(self._observe), self._autotuning():
+            with self.watching():
+                yield
+
+    @contextlib.contextmanager
+    def _autotuning(self):
+        """Asks heuristics, and what prunes configurations, with sizes: an autotuner has numbers in their
+        place."""
+        from triton.runtime.autotuner import Autotuner, Heuristics
+
+        own, prune = Heuristics.run, Autotuner.prune_configs
+
+        def tracked(plain) -> dict:
+            named = self._launch["named"] if self._launch else {}
+            return {name: one for name, one in named.items() if isinstance(one, sizes.Size) and name in plain}
+
+        def run(function, *args, **keywords):
+            given = {**dict(zip(function.arg_names, args, strict=False)), **keywords}
+            for name, make in function.values.items() if tracked(given) else ():
+                self._launch["named"][name] = given[name] = make({**given, **tracked(given)})
+            return own(function, *args, **keywords)
+
+        def prune_configs(tuner, keywords):
+            plain = tuner.nargs
+            tuner.nargs = {**plain, **tracked(plain)}
+            try:
+                return prune(tuner, {**keywords, **tracked(keywords)})
+            finally:
+                tuner.nargs = plain
+
+        Heuristics.run, Autotuner.prune_configs = run, prune_configs
+        try:
             yield
+        finally:
+            Heuristics.run, Autotuner.prune_configs = own, prune
 
     def seen(self, launch: intercept.InterceptedLaunch):
         """Keeps the terms of a launch, and gives Triton plain numbers."""
@@ -59,7 +92,14 @@ class Watching(intercept.Interceptor):
     def _observe(self, call, go) -> None:
         if not self._names or call.name in self._names:
             self.held.look(call.name, dict(call.named))
-        go()
+        try:
+            go()
+        except KernelTrap:  # a launch that goes wrong tells of sizes as any other does
+            self._after(call)
+            raise
+        self._after(call)
+
+    def _after(self, call) -> None:
         launch, self._launch = self._launch, None
         if launch is None and not self._inside:  # of a compiled kernel itself
             launch = {"named": dict(call.named), "grid": call.grid}
@@ -121,7 +161,8 @@ class Watching(intercept.Interceptor):
         used = [one.term for one in used if isinstance(one, sizes.Size)]
         own = [one for name in shapes for one in (*shapes[name], *strides[name], numels[name])]
         others = sorted(atoms_of(*used, *own))
-        for number, atom in enumerate(atom for atom in others if _is_size(atom) and atom not in rename):
+        others = [atom for atom in others if _is_size(atom) and atom not in rename]
+        for number, atom in enumerate(others):
             field = atom.args[0].partition(".")[2]  # of a tensor that is not an argument
             least = atom.lo if field.startswith("stride") else max(atom.lo, 1)  # no dimension is empty
             rename[atom] = symbol(f"other{number}.{field}", least, atom.hi)
@@ -143,18 +184,21 @@ class Watching(intercept.Interceptor):
             if (own := term(named.get(name))) is not None:
                 noted.append((equal(own, value), f"the constant {name}"))
         subject.strange |= self._unfollowed(rename)
-        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense)
+        own = {rename[atom].atom: self._watch.number(atom) for atom in others}
+        own = {atom: number for atom, number in own.items() if number is not None}
+        relations.relate(subject, named, terms, shapes, strides, numels, grid, noted, dense=dense, others=own)
 
     def _unfollowed(self, rename: dict) -> dict:
-        """{a size that torch made in a way that is not followed, and that is equal to another one here: the
-        words for it}: a launch in which it is another one may be none that the program makes."""
+        """{a size that torch made in a way that is not followed, and that is equal to another one here:
+        Strange}: a launch in which it is another one may be none that the program makes."""
         words, found = {atom: term.atom for atom, term in rename.items()}, {}
         for atom in words:
             number, name = self._watch.number(atom), self._watch.made_by.get(atom)
             same = [one for one in words if one is not atom and self._watch.number(one) == number]
             if name and number is not None and number > 1 and same:
                 own, other = words[atom].args[0], words[same[0]].args[0]
-                found[words[atom]] = f"{own}, a size that torch's {name} made: --given '{own} == {other}'"
+                text = f"{own}, a size that torch's {name} made: --given '{own} == {other}'"
+                found[words[atom]] = Strange(text, (own,))
         return found
 
 

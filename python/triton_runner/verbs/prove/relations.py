@@ -12,24 +12,25 @@ import math
 import re
 
 from triton_runner.verbs.prove.assumptions import Assumption
-from triton_runner.verbs.prove.subject import APART, Subject
+from triton_runner.verbs.prove.subject import Strange, Subject
 from triton_runner.verbs.prove.terms import TRUE, Poly, Substitution, atoms_of, both, equal, ge, poly
 
 CHECKED = ", as the program checks"
 
 
 def of_values(subject: Subject, values: dict, grid, place: str) -> None:
-    """From the values of a launch alone."""
-    relate(subject, values, {}, {}, {}, {}, grid, [], place)
+    """From the values of a launch alone, which a case holds."""
+    relate(subject, values, {}, {}, {}, {}, grid, [], place, why="as a case holds one launch")
 
 
 def relate(
     subject: Subject, values: dict, terms: dict, shapes: dict, strides: dict, numels: dict, grid, noted,
-    place: str = "its launch", dense=(),
+    place: str = "its launch", dense=(), others=(), why: str = "the program makes it of no tensor's size",
 ) -> None:  # fmt: skip
     """values: the launch's arguments; terms: what is known of its numbers, by name; shapes, strides, numels:
     of its tensors, by name; grid: numbers, or terms; noted: (condition, place) that the program checked;
-    dense: the names of tensors that are contiguous whatever their sizes are."""
+    dense: the names of tensors that are contiguous whatever their sizes are; others: {a size of a tensor that
+    is not an argument: its number}; why: the words for why a number stays as it is."""
     values = {**values, **described(subject, values)}
     told = frozenset(atoms_of(*terms.values(), *(one for one in grid if isinstance(one, Poly))))
     free = {*told}
@@ -57,7 +58,7 @@ def relate(
         shape, steps = ([change.poly(one) for one in these or ()] for these in (shape, strides.get(name)))
         own = _Own(tensor, values[name], shape, steps, numel and change.poly(numel), free)
         tensor.is_guessed |= stays or (same.is_guess and bool(why))
-        subject.assumptions.append(Assumption(own.describe() + why, place, own.cond))
+        subject.assumptions.append(Assumption(own.describe() + why, place, own.cond, "shape", (name,)))
     compiled = {one for one in subject.constants.values() if one > 1}
     found, ties = _alike(tensors, values, compiled, told, place)
     subject.alike += found
@@ -66,8 +67,19 @@ def relate(
         tensor = subject.tensors[name]
         if tensor.strides is not None and (cond := _contiguous(tensor)) is not TRUE:
             subject.alike.append(Assumption(f"{name} is contiguous, as torch makes it", place, cond))
+    stay = [name for name, tensor in tensors.items() if tensor.is_guessed and values[name].shape]
+    for atom in told & dict(others).keys() if stay else ():
+        given = ", ".join(f"{name}.numel == ..." for name in stay)
+        text = (
+            f"{atom.args[0]}, a size of a tensor that is not an argument, with which {', '.join(stay)} may "
+        )
+        subject.strange.setdefault(atom, Strange(f"{text}grow: --given '{given}'", tuple(stay)))
     for name, symbol in subject.integers.items():
-        _number(subject, name, symbol, values.get(name), terms, place)
+        _number(subject, name, symbol, values.get(name), terms, place, why)
+    sizes = [*_sizes_of(tensors, values, shapes, strides, numels)]
+    plain = {name: int(values.get(name) or 0) for name in subject.integers if name not in terms}
+    subject.ties += _of_numbers(sizes, plain, free, place)
+    subject.ties += _of_others(sizes, dict(others), told, change, place)
     wide = [name for name in subject.integers if name in terms and subject.arguments[name].bits == 32]
     if wide:
         text = f"{', '.join(wide)}: at most 2**31 - 1; for a larger number Triton compiles another kernel"
@@ -104,8 +116,8 @@ def _without_overlapping_descriptors(subject: Subject, values: dict) -> None:
         )
         rows = zip(strides, strides[1:], shape[1:], strict=False)
         if any(int(a) < int(b) * int(extent) for a, b, extent in rows):
-            text = APART.format(name)
-            subject.assumptions = [one for one in subject.assumptions if one.text != text]
+            kept = [one for one in subject.assumptions if one.kind != "apart" or one.names != (name,)]
+            subject.assumptions = kept
 
 
 def _made_for(subject: Subject, tensors: dict, values: dict, shapes: dict, free: set) -> set:
@@ -133,6 +145,7 @@ def _alike(
 
     def add(model, tensor, extents, least: int, words: str) -> None:
         text = f"{tensor.name} has the {words} of {model.name}: they are equal in its launch"
+        same = "same", (model.name, tensor.name), f"{tensor.name}.shape == ..."
         is_square = not _tells(extents, least)
         pairs = [(a, b) for a, b in zip(model.shape, tensor.shape, strict=False) if a != b]
         if is_square:
@@ -140,14 +153,14 @@ def _alike(
         stay = {1, *(one.const for pair in pairs for one in pair)} - {None} - constants
         tied = [equal(a, b) for a, b in pairs if stay & {a.const, b.const} and not atoms_of(a, b) & told]
         if conds := [equal(a, b) for a, b in pairs if not stay & {a.const, b.const}]:
-            found.append(Assumption(text, place, both(*conds), tensor.name))
+            found.append(Assumption(text, place, both(*conds), *same))
             if is_square:
                 by_extent: dict = {}
                 for extent, one in zip(extents, model.shape, strict=False):
                     by_extent.setdefault(extent, []).append(one)
                 tied += [equal(a, b) for same in by_extent.values() for a, b in itertools.pairwise(same)]
         if (cond := both(*tied)) is not TRUE:
-            ties.append(Assumption(text, place, cond, tensor.name))
+            ties.append(Assumption(text, place, cond, *same))
 
     for name, tensor in tensors.items():
         extents = tuple(int(one) for one in values[name].shape)
@@ -190,7 +203,7 @@ def _fixed(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dic
     return fixed
 
 
-def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) -> None:
+def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str, why: str) -> None:
     """Adds what is known of a number of the launch."""
     if value is None and name not in terms:
         return
@@ -199,13 +212,49 @@ def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str) ->
         if term.atom in subject.strange:  # the parameter stands for it from now on
             subject.strange[symbol.atom] = subject.strange[term.atom]
         if any(re.match(r"other\d+\.stride\[", repr(atom)) for atom in atoms_of(term)):
-            subject.strange[symbol.atom] = (
-                f"{name}, the stride of a tensor that is not an argument: --given '{name} == ...'"
-            )
+            text = f"{name}, the stride of a tensor that is not an argument: --given '{name} == ...'"
+            subject.strange[symbol.atom] = Strange(text, (name,))
     else:
         term = int(value or 0)
-        text = f"{name} = {term}: the program makes it of no tensor's size"
+        text = f"{name} = {term}: {why}"
     subject.assumptions.append(Assumption(text, place, equal(symbol, term)))
+
+
+def _sizes_of(tensors: dict, values: dict, shapes: dict, strides: dict, numels: dict):
+    """(the tensor, the words of --given, the term, the number) of the sizes and strides of tensors."""
+    for name in tensors:
+        extents = [int(one) for one in values[name].shape]
+        words = [f"{name}.{field}[{i}]" for field in ("shape", "stride") for i in range(len(extents))]
+        terms = [*shapes.get(name, ()), *strides.get(name, ()), numels.get(name, poly(0))]
+        numbers = [*extents, *_steps(values[name], extents), math.prod(extents)]
+        for word, term, number in zip([*words, f"{name}.numel"], terms, numbers, strict=False):
+            yield name, word, term, number
+
+
+def _of_numbers(sizes: list, plain: dict, free: set, place: str):
+    """Yields assumptions about launches that refute: a size that is equal to a number of the launch, of which
+    nothing says where it comes from, stays so."""
+    done = set()
+    for tensor, word, term, number in sizes:
+        name = next((one for one, own in plain.items() if own == number > 1), None)
+        if name is not None and term.atom in free and term.atom not in done:
+            done.add(term.atom)
+            text = f"{name} is {word}: both are {number} in its launch"
+            yield Assumption(text, place, equal(term, number), "same", (tensor,), f"{name} == {word}")
+
+
+def _of_others(sizes: list, others: dict, told: frozenset, change: Substitution, place: str):
+    """Yields the same of sizes of tensors that are not arguments, from which numbers of the launch are
+    made."""
+    done = set()
+    for atom in sorted(told & others.keys()):
+        for tensor, word, term, number in sizes:
+            term = change.poly(term)
+            if number == others[atom] > 1 and atom not in atoms_of(term) and (atom, term) not in done:
+                done.add((atom, term))
+                size = atom.args[0]
+                text = f"{size} is {word}: both are {number} in its launch"
+                yield Assumption(text, place, equal(poly(atom), term), "same", (tensor,), f"{size} == {word}")
 
 
 class _Same:

@@ -151,13 +151,20 @@ class _Found:
 
     def _with_what_is_alike(self, goal: Goal) -> Reason:
         """The reason of a goal that no launch refutes, with what was assumed of these."""
-        like = next((one for one in self._of_launches([goal]) if one.tensor), None)
+        like = next((one for one in self._of_launches([goal]) if one.given), None)
         if like is None:
-            return goal.reason
-        shape = like.text.partition(":")[0]
-        text = f"{goal.reason.text}; no launch was found in which {shape}, as in its launch: "
-        text += f"--given '{like.tensor}.shape == ...' says what it has"
+            return self._with_any_grid(goal.reason)
+        same = like.text.partition(":")[0]
+        text = f"{goal.reason.text}; no launch was found in which {same}, as in its launch: "
+        text += f"--given '{like.given}' says what it has"
         return dataclasses.replace(goal.reason, text=text)
+
+    def _with_any_grid(self, reason: Reason) -> Reason:
+        """The reason, with what to say of programs, of which nothing is said."""
+        if self.subject.grid is not None or self.finding.property not in ("disjoint", "overflow"):
+            return reason
+        text = f"{reason.text}; nothing says how many programs there are: --grid"
+        return dataclasses.replace(reason, text=text)
 
 
 def _assumed(assumptions) -> list[Assumed]:

@@ -37,6 +37,8 @@ def derived(name: str, args, kwargs, result, terms) -> list[Poly] | None:
         return [*shape[:-1], *terms(given.of("weight", 0))[:-1]]
     if name == "embedding" and isinstance(table := given.of("weight", 0), torch.Tensor):
         return [*shape, terms(table)[-1]]
+    if name in ("view_as_real", "view_as_complex"):
+        return [*shape, poly(2)] if name == "view_as_real" else shape[:-1]
     make = {
         "unsqueeze": _unsqueezed, "squeeze": _squeezed, "flatten": _flattened, "expand": _expanded,
         "__getitem__": _part, "select": _selected, "narrow": _narrowed, "chunk": _chunk, "split": _split,

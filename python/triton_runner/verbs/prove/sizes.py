@@ -8,6 +8,8 @@ what follows one holds for such sizes alone.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import operator
 import os
@@ -43,30 +45,40 @@ class Size(int):
     @staticmethod
     def of(number: int, term: Poly):
         if term.const is not None:
-            return int(number)
+            return _number(number)
         made = Size(number)
         made.term = term
         return made
 
     def __reduce__(self):
-        return int, (int(self),)
+        return int, (int.__int__(self),)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 def term_of(value) -> Poly:
     return value.term if isinstance(value, Size) else poly(int(value))
 
 
+def _number(value):
+    """A size without its term; anything else is itself."""
+    return int.__int__(value) if isinstance(value, int) else value
+
+
 def _arithmetic(name: str, make, swapped: bool = False):
     plain = getattr(operator, name)
 
     def method(self, other):
-        if not isinstance(other, int) or isinstance(other, bool):
-            pair = (other, int(self)) if swapped else (int(self), other)
-            return plain(*pair)
         a, b = (other, self) if swapped else (self, other)
+        if not isinstance(other, int):
+            return Real.of(plain(_number(a), _number(b)), self, other)
         term = make(term_of(a), term_of(b))
-        number = plain(int(a), int(b))
-        return number if term is None else Size.of(number, term)
+        number = plain(_number(a), _number(b))
+        return number if term is None and _stays(self, other) else Size.of(number, term)
 
     return method
 
@@ -89,8 +101,10 @@ for _name, _make in (
     setattr(Size, f"__{_name}__", _arithmetic(_name, _make))
     setattr(Size, f"__r{_name}__", _arithmetic(_name, _make, True))
 Size.__neg__ = lambda self: Size.of(-int.__int__(self), -self.term)
-Size.__pos__ = lambda self: self
+Size.__invert__ = lambda self: -self - 1
+Size.__pos__ = Size.__ceil__ = Size.__floor__ = Size.__trunc__ = lambda self: self
 Size.__divmod__ = lambda self, other: (self // other, self % other)
+Size.__rdivmod__ = lambda self, other: (other // self, other % self)
 
 
 def _bits(name: str):
@@ -111,10 +125,25 @@ def _bits(name: str):
 
 def _stays(*values) -> bool:
     """Notes that sizes stay as they are: the program makes something of them that is not followed."""
-    for value in values:
-        if isinstance(value, Size):
-            note(equal(value.term, int.__int__(value)), 3)
+    for value in sizes_in(values):
+        note(equal(value.term, int.__int__(value)), 3)
     return True
+
+
+def sizes_in(values) -> tuple:
+    """The sizes among values, and those that floats among them are made of."""
+    found = [one.sizes if isinstance(one, Real) else (one,) for one in values]
+    return tuple(one for these in found for one in these if isinstance(one, Size))
+
+
+def _kept(plain):
+    """A function of sizes that gives plain numbers: the sizes stay."""
+
+    def method(self, *others):
+        _stays(self, *others)
+        return plain(self, *map(_number, others))
+
+    return method
 
 
 for _name in ("and_", "or_", "xor", "lshift", "rshift"):
@@ -127,27 +156,63 @@ def _truth(self) -> bool:
     return int.__int__(self) != 0
 
 
-def _length(self) -> int:
-    _stays(self)
-    return int.bit_length(self)
+def _rounded(self, digits=None):
+    return self if digits is None or digits >= 0 or not _stays(self) else int.__round__(self, digits)
 
 
-Size.__bool__, Size.bit_length = _truth, _length
+Size.__bool__, Size.__round__ = _truth, _rounded
+# Python gives a plain number of int(n), whatever this gives.
+Size.__int__, Size.bit_length, Size.__abs__ = _kept(int.__int__), _kept(int.bit_length), _kept(int.__abs__)
+for _name in ("pow", "lshift", "rshift"):
+    setattr(Size, f"__r{_name}__", _kept(getattr(int, f"__r{_name}__")))
 
 
-class Ratio(float):
-    """A quotient of sizes, which math.ceil and math.floor turn into one; where it is compared, or rounded
-    otherwise, the sizes stay as they are."""
+class Real(float):
+    """A float that a program makes of sizes: where it is compared, or rounded, these stay as they are."""
 
-    of: tuple
+    sizes: tuple
+
+    @classmethod
+    def of(cls, number, *values):
+        """A result of arithmetic with values, among them sizes."""
+        if type(number) is not float:
+            return number
+        made = cls(number)
+        made.sizes = sizes_in(values)
+        return made
+
+    def __reduce__(self):
+        return float, (float.__float__(self),)
+
+
+class Ratio(Real):
+    """A quotient of sizes, which math.ceil and math.floor turn into one."""
+
+    parts: tuple
 
     def __ceil__(self):
-        a, b = self.of
+        a, b = self.parts
         return -(-a // b)
 
     def __floor__(self):
-        a, b = self.of
+        a, b = self.parts
         return a // b
+
+
+def _of_floats(name: str):
+    plain = getattr(float, name)
+
+    def method(self, *others):
+        return Real.of(plain(self, *map(_number, others)), self, *others)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    for _side in ("", "r"):
+        setattr(Real, f"__{_side}{_name}__", _of_floats(f"__{_side}{_name}__"))
+for _name in ("neg", "abs", "pos"):
+    setattr(Real, f"__{_name}__", _of_floats(f"__{_name}__"))
 
 
 def _power(self, other):
@@ -156,45 +221,46 @@ def _power(self, other):
         for _ in range(other):
             term = term * self.term
         return Size.of(int.__int__(self) ** other, term)
-    return int.__int__(self) ** other
+    number = int.__int__(self) ** _number(other)
+    return Real.of(number, self, other) if isinstance(number, float) or not _stays(self, other) else number
 
 
 def _ratio(self, other):
-    number = int.__int__(self) / other
+    number = int.__int__(self) / _number(other)
     if not isinstance(other, int) or isinstance(other, bool) or other <= 0:
-        return number
-    made = Ratio(number)
-    made.of = (self, other)
+        return Real.of(number, self, other)
+    made = Ratio.of(number, self, other)
+    made.parts = self, other
     return made
 
 
-def _settled(name: str):
-    plain = getattr(float, name)
-
-    def method(self, *others):
-        _stays(*self.of)
-        return plain(self, *others)
-
-    return method
+def _inverse(self, other):
+    return Real.of(_number(other) / int.__int__(self), self, other)
 
 
-Size.__truediv__, Size.__pow__ = _ratio, _power
-for _name in ("mod", "lt", "le", "eq", "ne", "gt", "ge", "int", "trunc", "round", "floordiv", "bool"):
-    setattr(Ratio, f"__{_name}__", _settled(f"__{_name}__"))
-Ratio.is_integer, Ratio.__hash__ = _settled("is_integer"), float.__hash__
+Size.__truediv__, Size.__rtruediv__, Size.__pow__ = _ratio, _inverse, _power
+for _name in (
+    "mod", "rmod", "lt", "le", "eq", "ne", "gt", "ge", "int", "trunc", "round", "floordiv", "rfloordiv",
+    "bool",
+):  # fmt: skip
+    setattr(Real, f"__{_name}__", _kept(getattr(float, f"__{_name}__")))
+Real.__ceil__, Real.__floor__ = _kept(float.__ceil__), _kept(float.__floor__)
+Real.is_integer, Real.__hash__ = _kept(float.is_integer), float.__hash__
 
 
 def _comparison(name: str, make):
     plain = getattr(operator, name)
 
     def method(self, other):
-        if isinstance(other, float) and math.isfinite(other) and not isinstance(other, Ratio):
+        if isinstance(other, float) and math.isfinite(other) and not isinstance(other, Real):
             number = (math.ceil if name in ("lt", "ge") else math.floor)(other)  # n < 2.5 is n < 3
             if number == other or name not in ("eq", "ne"):
                 other = number
         if not isinstance(other, int) or isinstance(other, bool):
-            return plain(int(self), other)
-        holds = plain(int(self), int(other))
+            if isinstance(other, Real):
+                _stays(self, other)
+            return plain(_number(self), other)
+        holds = plain(_number(self), _number(other))
         cond = make(self.term, term_of(other))
         note(cond if holds else negated(cond))
         return holds
@@ -273,10 +339,36 @@ def _pair(cond) -> tuple | None:
     return tuple(atoms) if len(atoms) == len(parts) == 2 and {*parts.values()} == {1, -1} else None
 
 
+def _function(plain):
+    """A function of the module math, which keeps what its result is made of."""
+
+    def function(*values):
+        number = plain(*map(_number, values))
+        if sizes_in(values) and isinstance(number, int):
+            _stays(*values)
+        return Real.of(number, *values) if sizes_in(values) else number
+
+    return functools.wraps(plain)(function)
+
+
+@contextlib.contextmanager
+def functions():
+    """Functions of the module math follow sizes inside of the block."""
+    names = ("sqrt", "log", "log2", "log10", "exp", "exp2", "pow", "gcd", "lcm", "isqrt")
+    own = {name: getattr(math, name) for name in names if hasattr(math, name)}
+    vars(math).update({name: _function(one) for name, one in own.items()})
+    try:
+        yield
+    finally:
+        vars(math).update(own)
+
+
 def plain(value):
     """A value of a launch without terms."""
     if isinstance(value, Size):
-        return int(value)
+        return int.__int__(value)
+    if isinstance(value, Real):
+        return float.__float__(value)
     if type(value) in (tuple, list):
         return type(value)(plain(one) for one in value)
     return value

@@ -29,7 +29,15 @@ from triton_runner.verbs.prove.terms import (
 from triton_runner.verbs.prove.values import OTHER, Value
 
 _LARGEST_TILE = 1 << 12
-APART = "{} describes all of a tensor, whose elements do not overlap"
+
+
+@dataclasses.dataclass(frozen=True)
+class Strange:
+    """A size that may not be what a launch has that refutes. words: for people; names: what --given has to
+    say something of."""
+
+    words: str
+    names: tuple
 
 
 @dataclasses.dataclass
@@ -58,7 +66,7 @@ class Subject:
     ties: list = dataclasses.field(default_factory=list)  # what is assumed of launches that refute
     ttgir: tuple | None = None  # (text, metadata) of what the compiler makes of the text
     buffers: object = None  # the answer about shared memory of one that was launched
-    strange: dict = dataclasses.field(default_factory=dict)  # {what no launch refutes: the words for it}
+    strange: dict = dataclasses.field(default_factory=dict)  # {a size on which no launch refutes: Strange}
     described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
     level: str = "ttir"  # of the text: Gluon's kernels begin as TTGIR
     _bounds: list = dataclasses.field(default_factory=list)
@@ -87,24 +95,21 @@ class Subject:
         if grid is not None:
             self.set_grid(of_grid(grid, self.names), f"--grid {grid!r}", grid)
         told = Given(given, self.names)
-        stale = tuple(
-            f"{name} {verb} " for name in told.forgotten for verb in ("has the shape", "is contiguous,")
-        )
-        self.assumptions = [one for one in self.assumptions if not one.text.startswith(stale)] + told.facts
+        forgotten = {*told.forgotten}
+        kept = [one for one in self.assumptions if one.kind != "shape" or not forgotten & {*one.names}]
+        self.assumptions = kept + told.facts
         self.declared |= told.declared
         equations = " ".join(one.text for one in told.facts if "==" in one.text)
-        self._forget_alike({*told.forgotten, *re.findall(r"(\w+)\.(?:shape|numel)\b(?!\[)", equations)})
+        self._forget_same({*forgotten, *re.findall(r"(\w+)\.(?:shape|numel)\b(?!\[)", equations)})
         said = {word for fact in told.facts for word in re.findall(r"[\w.]+(?:\[\d\])?", fact.text)}
-        self.strange = {
-            atom: words for atom, words in self.strange.items() if words.split(",")[0] not in said
-        }
+        said |= {word.partition(".")[0] for word in said}
+        self.strange = {atom: one for atom, one in self.strange.items() if not said >= {*one.names}}
 
-    def _forget_alike(self, names: set) -> None:
+    def _forget_same(self, names: set) -> None:
         """Somebody says what shapes these tensors have, which may be others than in the launch."""
 
         def stays(one) -> bool:
-            words = one.text.partition(":")[0].split()
-            return " has the " not in one.text or not names & {words[0], words[-1]}
+            return one.kind != "same" or not names & {*one.names}
 
         self.alike, self.ties = [*filter(stays, self.alike)], [*filter(stays, self.ties)]
 
@@ -194,8 +199,10 @@ class Subject:
         if self.constants:
             words = ", ".join(f"{name} = {value}" for name, value in self.constants.items())
             found.append((f"it is compiled with {words}", "its constants"))
-        if not self.integers and not any(atoms_of(tensor.numel) for tensor in self.tensors.values()):
-            found.append(("no parameter is a size: this is about one launch", "its signature"))
+        sizes = [*self.integers.values(), *(tensor.numel for tensor in self.tensors.values())]
+        if not atoms_of(*sizes, *(self.grid or ())):
+            text = "no size is left open: this is about one launch, and a program or kernel.py:NAME says more"
+            found.append((text, "what is given"))
         if self.grid is None:
             found.append(("the grid is any", "no --grid was given"))
         if self.grid is None or any(extent.const is None for extent in self.grid):
@@ -297,7 +304,8 @@ def _describe(subject: Subject, name: str, type_) -> None:
     place = "the model of descriptors"
     text = f"{name} describes a tensor with a last stride of 1"
     subject.assumptions.append(Assumption(text, place, both(equal(strides[-1], 1), *twice)))
-    subject.assumptions.append(Assumption(APART.format(name), place, both(*apart)))
+    text = f"{name} describes all of a tensor, whose elements do not overlap"
+    subject.assumptions.append(Assumption(text, place, both(*apart), "apart", (name,)))
     aligned = [equal(remainder(one * subject.tensors[name].bytes, 16), 0) for one in strides[:-1]]
     text = f"the strides of {name} are multiples of 16 bytes, as TMA wants them"
     subject.ties.append(Assumption(text, place, both(*aligned)))

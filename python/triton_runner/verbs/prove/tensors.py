@@ -40,6 +40,7 @@ _OTHER = {
     "repeat", "tile", "cat", "stack", "conv1d", "conv2d", "embedding", "new_empty", "new_zeros",
     "new_ones", "new_full", "set_", "resize_", "sum", "mean", "amax", "max", "min", "concat", "unbind",
     "amin", "prod", "logsumexp", "norm", "std", "var", "argmax", "argmin", "all", "any", "median",
+    "view_as_real", "view_as_complex",
 }  # fmt: skip
 _LIKE = {
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "clone", "contiguous",
@@ -313,7 +314,7 @@ def watching():
     triton.next_power_of_2 = next_power_of_2
     watch = Watch()
     try:
-        with watch, _gradients(watch):
+        with watch, _gradients(watch), sizes.functions():
             yield watch
     finally:
         triton.next_power_of_2 = own

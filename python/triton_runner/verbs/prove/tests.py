@@ -6,7 +6,6 @@ import contextlib
 
 from triton_runner.verbs.prove import launches, run
 from triton_runner.verbs.prove.results import Proof
-from triton_runner.verbs.prove.solver import z3
 
 _SECONDS = 2.0  # for each property
 
@@ -15,7 +14,6 @@ class Kernels:
     """names, most: which are looked at. known: proofs of the tests before, which are not made again."""
 
     def __init__(self, names, most: int, known: dict):
-        z3()
         self._watching = launches.Watching(names, most, None)
         self._known = known
         self._proofs: list[Proof] | None = None

@@ -215,6 +215,10 @@ class Plugin:
         self._checks = _listed(DEFAULT_CHECKS if asked is None else asked, self._level)
         self._held.enter_context(program.tracking(self._checks))
         self._held.enter_context(stages.apart())
+        if self._options.triton_prove:
+            from triton_runner.verbs.prove.solver import z3  # without the option nobody needs it
+
+            z3()
         running.prepare(self._options.triton_pretend_cuda)
         self._held.enter_context(observing(self._see))
 
