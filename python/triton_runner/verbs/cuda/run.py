@@ -65,7 +65,9 @@ def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -
         found = captured.cases_of(kept, target)
         if not found:
             of = f"kernel {device.kernel!r}" if device.kernel else "kernel"
-            _say(f"the program has launched no {of}: there is nothing to capture")
+            _say(f"the program has launched no {of}: there is nothing to {'capture' if folder else 'debug'}")
+            if others := captured.others(kept):
+                _say(f"it has launched {', '.join(others)}")
         for launch, case, reason in found:
             name = f"launch {launch.number} of {launch.shown}"
             if not case:
