@@ -162,7 +162,12 @@ def test_a_case_has_the_variables_as_the_launch_found_them(tmp_path, variables, 
     assert ran.trap is None and opened.differences(ran) == {}
     (array,) = [value for value in ran.arrays.values() if getattr(value, "shape", ())]
     np.testing.assert_array_equal(array.view(np.float32), np.arange(100, dtype=np.float32) * 3 + 5)
-    if not variables:  # machine code keeps its names
+    if variables:
+        words = ["dump", "-v", "total", cases / "scale-0.trcase"]
+        done = subprocess.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        assert "entered as a cubin: of its machine code registers are recorded" in done.stderr
+    else:  # machine code keeps its names
         assert opened.name == "scale"
         assert cuda_variables.KERNEL not in opened.archive.text(archive.artifact("scale", "ptx"))
 
