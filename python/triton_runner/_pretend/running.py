@@ -120,7 +120,7 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
     if lacks_driver(error):
         print(
             "triton-runner: this program asks for NVIDIA's driver, which is not here: "
-            f"`{commands.shell('cuda')} PROGRAM` gives it one that runs on the CPU",
+            f"`{commands.shell('cuda', 'PROGRAM')}` gives it one that runs on the CPU",
             file=sys.stderr,
         )
     if isinstance(error, ModuleNotFoundError) and (build := _build_of(error.name or "")):
