@@ -58,6 +58,11 @@ Error choose_pool(Handle* out, const Location* at, int allocation_type, bool is_
   return kSuccess;
 }
 
+Kind kind_of(const Pool& pool) {
+  if (pool.properties.allocation_type == kManagedMemory) return Kind::kManaged;
+  return pool.properties.location.type == kDevice.type ? Kind::kDevice : Kind::kPinned;
+}
+
 Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle stream) {
   Pool* pool = pool_of(pool_handle);
   Stream* s = stream_of(stream);
@@ -72,8 +77,7 @@ Error allocate_from(Address* out, size_t bytes, Handle pool_handle, Handle strea
     return submit(stream, AllocateBlock{std::move(memory)});
   }
   if (pool->properties.max_size && pool->used + bytes > pool->properties.max_size) return kOutOfMemory;
-  const Kind kind = pool->properties.allocation_type == kManagedMemory ? Kind::kManaged : Kind::kDevice;
-  if (const Error error = allocate(out, bytes, kind, "cuMemAllocAsync")) return error;
+  if (const Error error = allocate(out, bytes, kind_of(*pool), "cuMemAllocAsync")) return error;
   state().blocks.starting_at(*out)->pool = pool_handle;
   pool->used += bytes;
   pool->most = std::max(pool->most, pool->used);
@@ -168,7 +172,9 @@ Error run_allocation(const AllocateBlock& allocation) {
 
 Error release_block(Address address) {
   Block* block = state().blocks.starting_at(address);
-  if (!block || block->is_away || (block->kind != Kind::kDevice && block->kind != Kind::kManaged)) {
+  const bool is_own = block && !block->is_away && block->kind != Kind::kRegistered &&
+                      block->kind != Kind::kVariable && (block->kind != Kind::kPinned || block->pool);
+  if (!is_own) {
     const std::string was = state().blocks.freed(address);
     return was.empty() ? kInvalidValue : refuse(kInvalidValue, "cuMemFree: " + was + " was freed before");
   }
@@ -230,7 +236,7 @@ Error cuMemAllocHost_v2(void** out, size_t bytes) { return cuMemHostAlloc(out, b
 Error cuMemFreeHost(void* pointer) {
   if (!pointer) return kSuccess;
   const Block* block = state().blocks.starting_at(address_of(pointer));
-  if (!block || block->kind != Kind::kPinned) return kInvalidValue;
+  if (!block || block->kind != Kind::kPinned || block->pool) return kInvalidValue;
   wait_for_all();
   state().blocks.release(block->address);
   return kSuccess;

@@ -1,4 +1,5 @@
-// Implements Kept. A launch is a folder: launch.txt, a line a fact; the kernel's text; and a file for each block of memory.
+// Implements Kept. A launch is a folder: launch.txt, a line a fact; the kernel's text; and a file for each block of memory. Beside
+// these folders, others.txt has the names of kernels that nobody asked for.
 #include "kept.h"
 
 #include <unistd.h>
@@ -52,10 +53,13 @@ Kept::Before::Before(const Launch& launch) : variables_(contents_of(*launch.func
   }
 }
 
-bool Kept::looks_at(const Launch& launch) const {
+bool Kept::looks_at(const Launch& launch) {
   const std::string& name = launch.function->name;
   const std::string shown = readable(name);
-  return kernel_.empty() || kernel_ == name || kernel_ == shown || shown.ends_with("::" + kernel_);
+  if (kernel_.empty() || kernel_ == name || kernel_ == shown || shown.ends_with("::" + kernel_)) return true;
+  if (others_.insert(shown).second)
+    std::ofstream(std::filesystem::path(folder_) / "others.txt", std::ios::app) << shown + '\n';
+  return false;
 }
 
 void Kept::take(const Launch& launch, uint64_t number, const Before& before, const std::string& fault) {

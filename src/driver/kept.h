@@ -36,13 +36,15 @@ class Kept {
     std::vector<Copy> blocks_;
     std::map<std::string, std::string, std::less<>> variables_;  // of the module, by name
   };
-  bool looks_at(const Launch& launch) const;
+  // Names that it does not look at are written into the folder, once each: who asked for another one is told which there were.
+  bool looks_at(const Launch& launch);
   // fault: its first line; empty: the launch ran to its end.
   void take(const Launch& launch, uint64_t number, const Before& before, const std::string& fault);
 
  private:
   std::string folder_, kernel_;
-  std::set<std::string> names_;  // kernels of which a launch is there
+  std::set<std::string> names_;   // kernels of which a launch is there
+  std::set<std::string> others_;  // kernels that it was not asked for
 };
 
 }  // namespace triton_runner::driver

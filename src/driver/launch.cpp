@@ -83,7 +83,8 @@ std::string with_readable_name(std::string text, const std::string& name) {
   return text;
 }
 
-std::string axes(const std::array<uint32_t, 3>& n) {
+template <class Number>
+std::string axes(const std::array<Number, 3>& n) {
   return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
 }
 
@@ -148,34 +149,59 @@ int fitting(const Function& f, const Launch& launch) {
   return on_sm ? on_sm->blocks * state().chip.sms : 0;
 }
 
+Error not_launched(const Function& f, Error error, const std::string& why) {
+  return refuse(error, "kernel '" + readable(f.name) + "' is not launched: " + why);
+}
+
 Error check(const Launch& launch) {
   const Function& f = *launch.function;
+  const auto refused = [&](Error error, const std::string& why) { return not_launched(f, error, why); };
   constexpr std::array<uint64_t, 3> kMostBlocks{2147483647, 65535, 65535}, kMostThreads{1024, 1024, 64};
   for (size_t d = 0; d < 3; ++d) {
-    if (launch.grid[d] == 0 || launch.grid[d] > kMostBlocks[d]) return kInvalidValue;
-    if (launch.block[d] == 0 || launch.block[d] > kMostThreads[d]) return kInvalidValue;
-    if (launch.cluster[d] == 0 || launch.grid[d] % launch.cluster[d] != 0) return kInvalidClusterSize;
+    if (launch.grid[d] == 0 || launch.grid[d] > kMostBlocks[d])
+      return refused(kInvalidValue,
+                     "a grid has 1 to " + axes(kMostBlocks) + " blocks, and this one " + axes(launch.grid));
+    if (launch.block[d] == 0 || launch.block[d] > kMostThreads[d])
+      return refused(kInvalidValue, "a block has 1 to " + axes(kMostThreads) + " threads, and this one " +
+                                        axes(launch.block));
+    if (launch.cluster[d] == 0 || launch.grid[d] % launch.cluster[d] != 0)
+      return refused(kInvalidClusterSize, "a grid of " + axes(launch.grid) + " is not made of clusters of " +
+                                              axes(launch.cluster));
   }
   const uint64_t threads = uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > std::min<uint64_t>(1024, static_cast<uint64_t>(f.max_threads))) return kInvalidValue;
+  const uint64_t most = std::min<uint64_t>(1024, static_cast<uint64_t>(f.max_threads));
+  if (threads > most)
+    return refused(kInvalidValue, "its blocks have at most " + std::to_string(most) +
+                                      " threads, and these have " + std::to_string(threads));
   const uint64_t blocks = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
-  if (blocks > 1 && state().chip.capability < 90) return kNotSupported;
-  if (blocks > 16) return kInvalidClusterSize;
-  if (launch.shared_bytes > most_dynamic_shared(f)) return kInvalidValue;
+  if (blocks > 1 && state().chip.capability < 90)
+    return refused(kNotSupported, "clusters need a GPU of compute capability 9.0 (--chip)");
+  if (blocks > 16)
+    return refused(kInvalidClusterSize,
+                   "a cluster has at most 16 blocks, and this one " + std::to_string(blocks));
+  if (const int64_t shared = most_dynamic_shared(f); launch.shared_bytes > shared)
+    return refused(kInvalidValue, "it has at most " + std::to_string(shared) +
+                                      " bytes of dynamic shared memory, and the launch asks for " +
+                                      std::to_string(launch.shared_bytes) +
+                                      ": cuFuncSetAttribute allows for more than 48 KiB");
   if (launch.is_cooperative) {
     const uint64_t all = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-    if (all > static_cast<uint64_t>(fitting(f, launch))) return kCooperativeLaunchTooLarge;
+    if (const int at_once = fitting(f, launch); all > static_cast<uint64_t>(at_once))
+      return refused(kCooperativeLaunchTooLarge,
+                     "a cooperative launch has at most the " + std::to_string(at_once) +
+                         " blocks that run at once, and this one " + std::to_string(all));
   }
   return kSuccess;
 }
 
 // Bytes of the parameters, by a pointer to each or from a buffer with all of them.
 Error read_values(const Function& f, void** params, void** extra, Launch* out) {
+  const auto refused = [&](const std::string& why) { return not_launched(f, kInvalidValue, why); };
   const std::byte* buffer = nullptr;
   size_t bytes = 0;
   constexpr uintptr_t kEnd = 0, kBuffer = 1, kBytes = 2;
   if (extra) {
-    if (params) return kInvalidValue;
+    if (params) return refused("its parameters are given twice, as pointers and in a buffer");
     for (size_t i = 0; reinterpret_cast<uintptr_t>(extra[i]) != kEnd; i += 2) {
       const auto what = reinterpret_cast<uintptr_t>(extra[i]);
       if (what == kBuffer)
@@ -183,11 +209,15 @@ Error read_values(const Function& f, void** params, void** extra, Launch* out) {
       else if (what == kBytes && extra[i + 1])
         bytes = *static_cast<const size_t*>(extra[i + 1]);
       else
-        return kInvalidValue;
+        return refused("'extra' has words that are no CU_LAUNCH_PARAM_*");
     }
-    if (!buffer || bytes < f.param_bytes) return kInvalidValue;
+    if (!buffer && f.param_bytes) return refused("'extra' has no buffer of its parameters");
+    if (bytes < f.param_bytes)
+      return refused("its " + std::to_string(f.params.size()) + " parameters have " +
+                     std::to_string(f.param_bytes) + " bytes, and the launch gives " + std::to_string(bytes) +
+                     ": an argument is missing, or has another type");
   } else if (!params && !f.params.empty()) {
-    return kInvalidValue;
+    return refused("it has " + std::to_string(f.params.size()) + " parameters, and the launch gives none");
   }
   // Pointers to values may be wrong, as those of a program in another language easily are.
   const auto read = [](void* to, const void* from, size_t n) {
@@ -195,10 +225,14 @@ Error read_values(const Function& f, void** params, void** extra, Launch* out) {
   };
   std::vector<const std::byte*> at(f.params.size());
   for (size_t i = 0; buffer && i < at.size(); ++i) at[i] = buffer + f.params[i].offset;
-  if (!buffer && !read(at.data(), params, at.size() * sizeof(void*))) return kInvalidValue;
+  if (!buffer && !read(at.data(), params, at.size() * sizeof(void*)))
+    return refused("the list of its " + std::to_string(at.size()) +
+                   " parameters is not memory that can be read");
   for (size_t i = 0; i < at.size(); ++i) {
     std::vector<std::byte>& value = out->values.emplace_back(f.params[i].bytes);
-    if (!read(value.data(), at[i], value.size())) return kInvalidValue;
+    if (!read(value.data(), at[i], value.size()))
+      return refused("the pointer to parameter " + std::to_string(i) + " of " + std::to_string(at.size()) +
+                     ", of " + std::to_string(value.size()) + " bytes, leads to no memory that can be read");
   }
   return kSuccess;
 }

@@ -59,6 +59,37 @@ TEST(each_place_has_a_pool) {
   CHECK_EQ(cuMemFreeAsync(at, nullptr), 0);
 }
 
+TEST(a_pool_of_the_host_gives_pinned_memory) {
+  Fixture f;
+  int has_them = 0;
+  CHECK_EQ(cuDeviceGetAttribute(&has_them, 144, 0), 0);
+  CHECK_EQ(has_them, 1);
+  PoolProperties properties{};
+  properties.allocation_type = kPinned, properties.location = {2, 0};
+  Handle pool = nullptr;
+  CHECK_EQ(cuMemPoolCreate(&pool, &properties), 0);
+  Address at = 0;
+  unsigned type = 0;
+  CHECK_EQ(cuMemAllocFromPoolAsync(&at, 64, pool, nullptr), 0);
+  CHECK_EQ(cuPointerGetAttribute(&type, 2, at), 0);
+  CHECK_EQ(type, 1u);  // the host's
+  auto* values = reinterpret_cast<float*>(at);
+  for (int i = 0; i < 16; ++i) values[i] = static_cast<float>(i);
+  CHECK_EQ(f.launch(at, 16), 0);
+  CHECK_EQ(values[15], 30.0f);
+  CHECK_EQ(cuMemFreeHost(values), 1);  // it belongs to its pool
+  uint64_t used = 0;
+  CHECK_EQ(cuMemPoolGetAttribute(pool, 7, &used), 0);
+  CHECK_EQ(used, uint64_t{64});
+  CHECK_EQ(cuMemFreeAsync(at, nullptr), 0);
+  CHECK_EQ(cuMemPoolGetAttribute(pool, 7, &used), 0);
+  CHECK_EQ(used, uint64_t{0});
+  void* pinned = nullptr;
+  CHECK_EQ(cuMemHostAlloc(&pinned, 64, 0), 0);
+  CHECK_EQ(cuMemFree_v2(reinterpret_cast<Address>(pinned)), 1);
+  CHECK_EQ(cuMemFreeHost(pinned), 0);
+}
+
 TEST(an_allocation_without_bytes_is_no_memory) {
   Fixture f;
   Address at = 1;

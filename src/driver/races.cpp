@@ -98,8 +98,11 @@ bool Races::report(uint32_t mine, uint32_t other, Address at) {
 }
 
 bool Races::touch(Act act, Address at, uint64_t bytes, const std::string& what) {
-  if (!bytes) return true;
-  const uint32_t mine = add_record(act, what);
+  return !bytes || touch(add_record(act, what), at, bytes);
+}
+
+bool Races::touch(uint32_t mine, Address at, uint64_t bytes) {
+  const Act act = records_[mine].act;
   if (const Block* block = state().blocks.find(at))
     if (auto used = uses_.find(block->address); used != uses_.end()) {
       if (is_unordered(used->second.allocated)) return report(mine, used->second.allocated, at);
@@ -119,8 +122,11 @@ bool Races::touch(Act act, Address at, uint64_t bytes, const std::string& what) 
 
 bool Races::touch(const exec::ReadSet& accesses, const std::string& what) {
   bool is_right = true;
+  const std::string* last = nullptr;  // the place whose stretches come now: they have one record
+  uint32_t mine = 0;
   accesses.each([&](const std::string& place, exec::ReadSet::How how, uint64_t at, uint64_t bytes) {
-    if (is_right) is_right = touch(act_of(how), at, bytes, what + ", " + place + ",");
+    if (&place != last) mine = add_record(act_of(how), what + ", " + place + ","), last = &place;
+    if (is_right) is_right = touch(mine, at, bytes);
   });
   return is_right;
 }

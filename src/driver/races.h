@@ -75,6 +75,7 @@ class Races {
   uint32_t agent_of(Stream& stream);
   uint32_t add_agent(std::string name);
   machine::Agent& agent() { return agents_[current_]; }
+  bool touch(uint32_t mine, Address at, uint64_t bytes);  // by a record
   uint32_t add_record(machine::Act act, const std::string& what, const char* does = nullptr);
   bool is_unordered(uint32_t record) { return record != 0 && !agent().is_after(records_[record]); }
   bool report(uint32_t mine, uint32_t other, Address at);

@@ -49,7 +49,8 @@ def no_case(path: str) -> None:
     if path.endswith(".trcase"):
         raise fail(
             f"{path} is a case: a launch, with its kernel at all levels",
-            "run, verify, lockstep, bisect, compare, reduce, report and map take it; unzip has its files",
+            "run, debug, verify, profile, dump, lockstep, bisect, compare, reduce, report and map take it; "
+            "unzip has its files",
         )
 
 

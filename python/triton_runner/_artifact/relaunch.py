@@ -17,7 +17,7 @@ from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.reading import Artifact, compile_options, describe
-from triton_runner._base.errors import KernelTrap
+from triton_runner._base.errors import KernelTrap, fail
 from triton_runner._base.levels import EXECUTED, LEVELS, MLIR, binary_level, executed, is_above, levels_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
@@ -100,7 +100,11 @@ class Relaunch:
     def artifact(self, level: str) -> Artifact:
         """The kernel as it is at a level."""
         if level not in self._known:
-            artifact = describe(level, self.texts[level], "", self.name, json.dumps(self.metadata))
+            try:
+                text = self.texts[level]
+            except KeyError:
+                raise fail(f"kernel '{self.name}' enters at {self.entry} and has no {level}") from None
+            artifact = describe(level, text, "", self.name, json.dumps(self.metadata))
             if level not in MLIR and is_above(self.entry, level):  # which tells names and types
                 above = self.artifact(self.entry).description
                 artifact = dataclasses.replace(artifact, description=inherit(artifact.description, above))

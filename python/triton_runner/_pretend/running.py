@@ -117,6 +117,12 @@ def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, loo
             "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
             file=sys.stderr,
         )
+    if lacks_driver(error):
+        print(
+            "triton-runner: this program asks for NVIDIA's driver, which is not here: "
+            f"`{commands.shell('cuda', 'PROGRAM')}` gives it one that runs on the CPU",
+            file=sys.stderr,
+        )
     if isinstance(error, ModuleNotFoundError) and (build := _build_of(error.name or "")):
         own, then = (commands.shell("versions", *words) for words in (("add", build), ("run", build, "run")))
         print(
@@ -144,6 +150,13 @@ def asks_for_cuda(error: BaseException) -> bool:
     cuda = sys.modules.get("torch.cuda")
     frames = traceback.extract_tb(error.__traceback__)
     return bool(cuda and frames and frames[-1].filename.startswith(os.path.dirname(cuda.__file__) + os.sep))
+
+
+def lacks_driver(error: BaseException) -> bool:
+    """Returns whether an error says that there is no libcuda.so.1: in the words of the loader, of numba and
+    of NVIDIA's packages."""
+    words = ("libcuda.so", "CUDA driver library cannot be found", '"cuda" is an NVIDIA driver library')
+    return any(word in str(error) for word in words)
 
 
 def own_frames(frames, is_cut: bool):

@@ -45,7 +45,11 @@ class ProgramOrFile(click.Command):
                 )
                 args = [*before, *after[:own], what, *after[own:]]
                 self._tell(what, after[own:])
-        return super().parse_args(context, args)
+        left = super().parse_args(context, args)
+        if isinstance(what, str) and what.endswith(".trcase") and context.params.get(rest):
+            surplus = " ".join(map(str, context.params[rest]))
+            raise click.UsageError(f"{what} is a case, which takes no arguments: {surplus}", context)
+        return left
 
     def _tell(self, program: str, after) -> None:
         names = {name for param in self.params if isinstance(param, click.Option) for name in param.opts}

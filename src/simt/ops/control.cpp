@@ -109,7 +109,7 @@ void branch_table(Exec& x, const Operands& in, const BranchTable& table) {
 }
 
 void trap_here(Exec& x, const Operands& in) {
-  x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", first_on(x));
+  x.trap(in, exec::TrapKind::kAssert, "the kernel ends itself here", first_on(x));
 }
 
 void end_thread(Lanes& l, const Operands&) { end_lanes(exec_of(l)); }

@@ -42,6 +42,7 @@ RUN = {
     ("_pipeline.versions", "versions"): (("versions",), 0, "installed"),
     ("_pretend.running", "versions *"): (("versions", "add", "3.9.0"), 0, ""),
     ("_pretend.running", "run"): (("run", "right.py"), 0, ""),
+    ("_pretend.running", "cuda PROGRAM"): (("cuda", str(ROOT / "examples/cuda/streams.py")), 0, "right"),
     ("_base.paths", "exec --grid GRID *"): (
         ("exec", "--grid", "1", str(IR), *itertools.chain(*(("--arg", x) for x in ARRAYS))), 0, "out_ptr",
     ),

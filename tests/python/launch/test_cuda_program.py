@@ -1,5 +1,6 @@
 """Tests programs of the CUDA driver API on this package's libcuda.so.1: `triton-runner cuda`."""
 
+import ctypes.util
 import functools
 import os
 import pathlib
@@ -161,7 +162,12 @@ def test_a_case_has_the_variables_as_the_launch_found_them(tmp_path, variables, 
     assert ran.trap is None and opened.differences(ran) == {}
     (array,) = [value for value in ran.arrays.values() if getattr(value, "shape", ())]
     np.testing.assert_array_equal(array.view(np.float32), np.arange(100, dtype=np.float32) * 3 + 5)
-    if not variables:  # machine code keeps its names
+    if variables:
+        words = ["dump", "-v", "total", cases / "scale-0.trcase"]
+        done = subprocess.run([sys.executable, "-m", "triton_runner", *words], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        assert "entered as a cubin: of its machine code registers are recorded" in done.stderr
+    else:  # machine code keeps its names
         assert opened.name == "scale"
         assert cuda_variables.KERNEL not in opened.archive.text(archive.artifact("scale", "ptx"))
 
@@ -208,8 +214,17 @@ def test_a_captured_case_is_reduced(tmp_path):
 def test_nothing_is_captured_of_another_kernel(tmp_path):
     done = run(PROGRAM, 0, 0, 0, options=("--capture", tmp_path, "--kernel", "thrice"))
     assert done.returncode == 0
-    assert "the program has launched no kernel 'thrice': there is nothing to capture" in done.stderr
+    assert "the program has launched no kernel 'thrice': there is nothing to capture\n" in done.stderr
+    assert "triton-runner: it has launched twice\n" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_program_without_launches_is_not_debugged(tmp_path):
+    (tmp_path / "idle.py").write_text("")
+    done = run(tmp_path / "idle.py", options=("--debug",))
+    assert done.returncode == 0
+    text = "triton-runner: the program has launched no kernel: there is nothing to debug\n"
+    assert done.stderr == text
 
 
 def left_behind(folder) -> list:
@@ -314,3 +329,60 @@ def test_a_program_in_cpp(tmp_path):
     subprocess.run(built, cwd=tmp_path, check=True)
     done = run(tmp_path / "program", options=("--chip", "rtx4090"))
     assert done.stdout == "1 device of 8.9\n", done.stderr
+
+
+@pytest.mark.skipif(bool(ctypes.util.find_library("cuda")), reason="NVIDIA's driver is here")
+def test_run_names_the_verb_that_has_a_driver(tmp_path):
+    (tmp_path / "loads.py").write_text("import ctypes\nctypes.CDLL('libcuda.so.1')\n")
+    words = [sys.executable, "-m", "triton_runner", "run", tmp_path / "loads.py"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 1
+    hint = "triton-runner: this program asks for NVIDIA's driver, which is not here: `triton-runner cuda"
+    assert hint in done.stderr, done.stderr
+    (tmp_path / "loads.py").write_text("raise OSError('libz.so.1')\n")
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 1 and hint not in done.stderr
+
+
+LAUNCHES = """
+import ctypes, sys
+cuda, made = ctypes.CDLL("libcuda.so.1"), [ctypes.c_void_p() for _ in range(3)]
+context, module, kernel = made
+text = b".version 8.0\\n.target sm_80\\n.address_size 64\\n"
+text += b".visible .entry twice(.param .u64 x, .param .u64 n) { ret; }"
+assert not cuda.cuInit(0) and not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context) and not cuda.cuModuleLoadData(ctypes.byref(module), text)
+assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"twice")
+grid, block, shared, has_list, size = map(int, sys.argv[1:])
+n = ctypes.c_uint64(7)
+values = (ctypes.c_void_p * 2)(ctypes.addressof(n), ctypes.addressof(n)) if has_list else None
+buffer, size = (ctypes.c_uint64 * 2)(), ctypes.c_size_t(size)
+extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(buffer), 2, ctypes.addressof(size), 0)
+extra = extra if size.value else None
+sys.exit(cuda.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, shared, None, values, extra))
+"""
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    (
+        ((1, 32, 0, 1, 0), ""),
+        ((1, 32, 0, 0, 16), ""),
+        ((0, 32, 0, 1, 0), "a grid has 1 to (2147483647, 65535, 65535) blocks, and this one (0, 1, 1)"),
+        ((1, 1025, 0, 1, 0), "a block has 1 to (1024, 1024, 64) threads, and this one (1025, 1, 1)"),
+        (
+            (1, 32, 50000, 1, 0),
+            "it has at most 49152 bytes of dynamic shared memory, and the launch asks for 50000",
+        ),
+        (
+            (1, 32, 0, 0, 12),
+            "its 2 parameters have 16 bytes, and the launch gives 12: an argument is missing",
+        ),
+        ((1, 32, 0, 0, 0), "it has 2 parameters, and the launch gives none"),
+        ((1, 32, 0, 1, 16), "its parameters are given twice"),
+    ),
+)
+def test_a_launch_that_is_refused_says_why(words, why):
+    done = run(sys.executable, "-c", LAUNCHES, *words)
+    assert done.returncode == bool(why), done.stderr
+    assert (f"triton-runner: kernel 'twice' is not launched: {why}" in done.stderr) == bool(why), done.stderr

@@ -12,6 +12,7 @@ import numpy
 from triton_runner._artifact.loading import load
 from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._kernel.cases.capture import capture
+from triton_runner._settings import messages
 
 _TYPE = re.compile(r"\b(?:ld|st|red|atom)\.[\w.:]*global[\w.:]*\.(?:v[248]\.)?([bfsu]\d+)\b")
 _FLOATS = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
@@ -58,6 +59,12 @@ def read(folder: Path) -> Launch:
         else:
             setattr(launch, what, int(rest) if what in ("number", "shared") else rest)
     return launch
+
+
+def others(kept: Path) -> list[str]:
+    """Returns the names of kernels that were launched and not asked for, in the order of their launches."""
+    path = kept / "others.txt"
+    return list(dict.fromkeys(path.read_text().splitlines())) if path.exists() else []
 
 
 def element_of(text: str) -> type:
@@ -115,7 +122,7 @@ def cases_of(kept: Path, folder: Path) -> list[tuple[Launch, str, str]]:
     for one in sorted(kept.glob("*/launch.txt"), key=lambda path: path.stat().st_mtime_ns):
         launch, reason = read(one.parent), ""
         own = folder / f"launch-{launch.number}"
-        with capture(own, lambda seen: True) as captured:
+        with capture(own, lambda seen: True) as captured, messages.silent():
             captured.warns = False  # the notes of the case say it
             try:
                 _run(launch)

@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+from triton_runner._artifact.reading import no_case
 from triton_runner._base import commands, scratch
 from triton_runner._base.errors import fail
 from triton_runner._base.paths import check_program
@@ -31,6 +32,12 @@ def words_of(program: str, arguments: list[str], is_module: bool) -> list[str]:
     if program.endswith(".py") or is_folder:
         check_program(program)
         return [sys.executable, program, *arguments]
+    no_case(program)
+    if found is None and os.path.isfile(program):
+        raise fail(
+            f"{program} is neither a Python program (.py) nor a file that can be executed",
+            "compile it, or let its interpreter stand before it: python x",
+        )
     if found is None:
         raise fail(f"no such program: {program}", "name a Python program, or a program on $PATH")
     return [found, *arguments]
@@ -65,7 +72,9 @@ def run_captured(words: tuple, device: Device, folder: str, is_debugged: bool) -
         found = captured.cases_of(kept, target)
         if not found:
             of = f"kernel {device.kernel!r}" if device.kernel else "kernel"
-            _say(f"the program has launched no {of}: there is nothing to capture")
+            _say(f"the program has launched no {of}: there is nothing to {'capture' if folder else 'debug'}")
+            if others := captured.others(kept):
+                _say(f"it has launched {', '.join(others)}")
         for launch, case, reason in found:
             name = f"launch {launch.number} of {launch.shown}"
             if not case:
