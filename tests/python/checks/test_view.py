@@ -196,6 +196,59 @@ def by_table(table, out):
     tl.store(out, 7.0)
 
 
+@triton.jit(noinline=True)
+def copy_each(p, q, n):
+    for i in range(n):
+        tl.store(q + i, tl.load(p + i) + 1)
+
+
+@triton.jit(noinline=True)
+def beyond(p, far):
+    return p + far
+
+
+@triton.jit
+def by_calls(x, y, z, n, far, which):
+    copy_each(x, y, n)
+    copy_each(y, z, n)
+    p = x
+    if which > 0:
+        p = beyond(y, far)
+    tl.store(z + n, tl.load(p))
+
+
+@pytest.mark.parametrize("level", KNOWN)
+def test_pointers_that_functions_are_given_and_give_back(level):
+    x, y, z = torch.ones(8), torch.zeros(8), torch.zeros(9)
+    with triton_runner.using(device="cpu", level=level, check="view"):
+        by_calls[(1,)](x, y, z, 8, 7, 1)
+        assert z.tolist() == [3] * 8 + [2]
+        by_calls[(1,)](x, y, z, 8, 7, 0)
+        assert z[8] == 1
+        with pytest.raises(triton_runner.KernelTrap, match="out of bounds"):
+            by_calls[(1,)](x, y, z, 9, 7, 1)
+
+
+@triton.jit
+def chosen(x, y, z, table, which):
+    p = x
+    if which > 0:
+        p = tl.load(table).to(tl.pointer_type(tl.float32))
+    for _ in range(which):
+        p += 1
+    tl.store(z, tl.load(p))
+    tl.store(z + 1, tl.load(tl.where(which > 1, y, x) + 2))
+
+
+@pytest.mark.parametrize("level", KNOWN)
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_pointers_that_are_chosen(which, level):
+    x, y, z, other = torch.arange(8.0), torch.arange(8.0) + 10, torch.zeros(2), torch.arange(8.0) + 20
+    with triton_runner.using(device="cpu", level=level, check="view"):
+        chosen[(1,)](x, y, z, torch.tensor([other.data_ptr()]), which)
+    assert z.tolist() == [20 + which if which else 0, 12 if which > 1 else 2]
+
+
 def test_a_pointer_in_memory_and_an_argument_write_to_one_tensor():
     out = torch.zeros(4)
     with triton_runner.using(device="cpu", check="view"):

@@ -1,7 +1,9 @@
 // Implements parameter_of(): searches back from the address register through the instructions that write it.
 #include "front/ptx/origin.h"
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace triton_runner::simt {
@@ -31,20 +33,29 @@ class Search {
  private:
   static bool writes(const ptx::Instruction& in, uint32_t reg) {
     if (in.operands.empty()) return false;
+    const auto is_it = [reg](const ptx::Operand& o) {
+      return o.kind == OperandKind::kRegister && o.reg == reg;
+    };
     const ptx::Operand& to = in.operands[0];
-    return to.kind == OperandKind::kRegister && to.reg == reg;
+    return is_it(to) || (to.kind == OperandKind::kVector && std::ranges::any_of(to.parts, is_it));
   }
   void follow(const ptx::Operand& o) {
     if (o.kind == OperandKind::kRegister && seen_.insert(o.reg).second) open_.push_back(o.reg);
     if (o.kind == OperandKind::kAddress) follow(o.parts[0]);
     if (o.kind == OperandKind::kVariable) parameter(*o.variable);
+    if (o.kind == OperandKind::kVector) remembers_ = true;  // its halves may have come from anywhere
   }
   void follow(const ptx::Instruction& in, size_t i) {
     if (i < in.operands.size()) follow(in.operands[i]);
   }
   void parameter(const ptx::Variable& v) {
-    for (size_t i = 0; i < entry_.params.size() && i < 64; ++i)
-      if (&entry_.params[i] == &v && candidates_ >> i & 1) found_.insert(static_cast<uint32_t>(i));
+    const auto params = std::span(entry_.params);
+    const size_t i = static_cast<size_t>(&v - params.data());
+    if (&v < params.data() || i >= std::min<size_t>(params.size(), 64)) {
+      remembers_ = true;  // a variable, or what a function gave back
+      return;
+    }
+    if (candidates_ >> i & 1) found_.insert(static_cast<uint32_t>(i));
   }
 
   void made_by(const ptx::Instruction& in) {
@@ -90,6 +101,9 @@ class Search {
 
 std::optional<uint32_t> parameter_of(const ptx::Function& entry, const ptx::Instruction& access,
                                      uint64_t candidates) {
+  const auto body = std::span(entry.body);
+  if (&access < body.data() || &access >= body.data() + body.size())
+    return {};  // of a function that is called
   for (const ptx::Operand& o : access.operands)
     if (o.kind == OperandKind::kAddress)  // of a parameter itself: by no pointer
       return o.parts[0].kind == OperandKind::kVariable ? std::nullopt : Search(entry, candidates).run(o);
