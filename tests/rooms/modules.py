@@ -1,6 +1,7 @@
 """Tells where a module of the Python package stands, and which tests run it."""
 
 import ast
+import collections
 import functools
 import itertools
 import pathlib
@@ -9,7 +10,7 @@ import re
 import layers
 
 from rooms.cpp import names_in_python, of_binding
-from rooms.described import described
+from rooms.described import NO_PAGE, described
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
 
 OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
@@ -99,6 +100,52 @@ def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
     words_of = {one: len(words & set(re.findall("[a-z]+", one))) for one in found}
     return sorted(found, key=lambda one: (-words_of[one], f"_{verb}" not in one, -asked[one], one))
+
+
+@functools.cache
+def code_words(path: pathlib.Path) -> frozenset[str]:
+    """The words that a file of Python writes: names and texts, without those of fewer than four letters."""
+    return frozenset(re.findall(r"[a-z]{4,}", text_of(path).lower().replace("_", " ")))
+
+
+@functools.cache
+def words_of_tests() -> collections.Counter:
+    """In how many tests each word is written."""
+    tests = grep("", "tests/python/*/test_*.py")
+    return collections.Counter(word for one in tests for word in code_words(ROOT / one))
+
+
+@functools.cache
+def likeness(test: str, path: pathlib.Path) -> float:
+    """How much a test, with what it imports from beside it, writes of what a module writes: rare words
+    count."""
+    beside = [ROOT / test, *((ROOT / test).with_name(f"{name}.py") for name in
+              re.findall(r"^(?:import|from) (\w+)", text_of(ROOT / test), re.M))]  # fmt: skip
+    own = frozenset().union(*(code_words(one) for one in beside if one.is_file()))
+    count, shared = words_of_tests(), code_words(path) & own
+    return sum(1 / count[word] for word in shared if count[word]) / (len(own) ** 0.5 or 1)
+
+
+def by_subject(tests: list[str], name: str, path: pathlib.Path) -> list[str]:
+    """Tests in the order in which they say most of a module: those that are named as it is, as its folder is
+    or as its verb; behind them others; at the end those that are named as another module or verb. Of equals
+    first what it names itself of the module, and then what writes most of the module's words."""
+    verb = name.split(".")[1] if name.startswith("verbs.") else ""
+    stems = {path.stem, path.parent.name.lstrip("_"), verb} - {"", *PARTS, "__init__"}
+    own = {word for stem in stems for word in re.findall("[a-z]+", stem)}
+    others = {word for one in known() for word in one.split(".")[-1:]} | {
+        one.name for one in (layers.PACKAGE / "verbs").iterdir()
+    }
+    alike = lambda word, other: word[:5] == other[:5] and min(len(word), len(other)) > 3  # noqa: E731
+
+    def rank(test: str) -> tuple:
+        named_as = re.findall("[a-z]+", pathlib.Path(test).stem.removeprefix("test_"))
+        shared = sum(any(word == one or alike(word, one) for one in own) for word in named_as)
+        is_anothers = not shared and any(word in others or f"{word}s" in others for word in named_as)
+        by_name = sum(any(alike(word, one) for one in re.findall("[a-z]+", path.stem)) for word in named_as)
+        return by_name == 0, is_anothers, shared == 0, runs(test, name) <= 0, -likeness(test, path), test
+
+    return sorted(dict.fromkeys(tests), key=rank)
 
 
 def names_taken(user: str, name: str) -> int:
@@ -233,19 +280,27 @@ def of_module(path: pathlib.Path) -> Facts:
     tests.insert(at, ("of the verb: ", of_the_verb))
     if constant:  # those that read a constant come last
         tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
+    tests = [(said, by_subject(held, name, path) if said else held) for said, held in tests]
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
+    if not own:
+        every = by_subject(every, name, path)
     facts += [
         ("imports", may_import(name, path)),
         (
             "is used by",
-            grouped([("", users), ("", [one for place in OUTSIDE for one in grep(named(name), place)])])
-            or "nobody by name",
+            grouped([("", users), ("", used_outside(name))]) or "nobody by name",
         ),
         ("tests", grouped(tests) or "those of who uses it"),
         ("page", page(path, verb, row)),
         ("try", f"pytest -q {every[0]}" if every else "make test"),
     ]
     return facts
+
+
+def used_outside(name: str) -> list[str]:
+    """The files beside the package that use a module of it: bindings, tools, examples, harnesses of tests."""
+    found = [one for place in OUTSIDE for one in grep(named(name), place)]
+    return [*found, *(one for one in grep(named(name), "tests/*.py") if "/test_" not in one)]
 
 
 def page(path: pathlib.Path, verb: str, row) -> str:
@@ -276,7 +331,7 @@ def page(path: pathlib.Path, verb: str, row) -> str:
             return max(counts, key=lambda one: (counts[one], one))
     for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
         places = grep(word, "doc/internals", "doc/reference")
-        places = [one for one in places if one != "doc/internals/architecture.md"] or places
+        places = [one for one in places if pathlib.Path(one).name not in NO_PAGE]
         if places:
             return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
     return otherwise
