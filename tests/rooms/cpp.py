@@ -9,7 +9,20 @@ import kinds
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import page_of
-from rooms.tree import ROOT, Facts, grep, grouped, library_of, name_of, plain, shown, table, text_of, told
+from rooms.tree import (
+    ROOT,
+    Facts,
+    grep,
+    grouped,
+    library_of,
+    name_of,
+    opening,
+    plain,
+    shown,
+    table,
+    text_of,
+    told,
+)
 
 UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
 TABLES = (  # of ops and opcodes, whose rows name what handles them, and the folders of src in which that is
@@ -110,6 +123,7 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
         return (path,)
     library = library_of(path) or path.parent.name
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
+    near = [one for one in near if "front" not in one.parts or one.parent == path.parent]  # each names alike
     names = {name.split("::")[0] for name in defined(path)}
     same = [one for one in near if one.stem == path.stem]
     declare = [one for one in near if names & {*declared(one)}]  # a namesake may declare none of them
@@ -212,12 +226,39 @@ def reached() -> dict[str, list[str]]:
     return {file: tests.split() for file, _, tests in rows}
 
 
+@functools.cache
+def using(opcode: str, folder: str) -> list[str]:
+    """The cases of a folder in which an instruction stands."""
+    return grep(rf"^\s*(@!?%?\w+\s+)?{re.escape(opcode)}(?![\w])", folder)
+
+
+def cases_of_rows(path: pathlib.Path) -> list[str]:
+    """The two cases of instructions that say most of the rows of a file: which few other cases have."""
+    at = next((f"tests/cases/{one}" for one in ("ptx", "amdgcn") if f"front/{one}" in name_of(path)), "")
+    scores: dict[str, float] = {}
+    for row, _ in rows_of(path) if at else ():
+        held = [one for one in using(row, at) if "/bad-" not in one] or using(row, at)
+        for one in held:
+            is_named = row.partition(".")[0] in pathlib.Path(one).stem
+            scores[one] = scores.get(one, 0) + (1 + is_named) / len(held)
+    return sorted(scores, key=lambda one: (-scores[one], one))[:2]
+
+
+@functools.cache
+def words_of_opening(path: pathlib.Path) -> frozenset[str]:
+    """The words of four letters and more with which a file, or a test and its functions, say what it is."""
+    text = opening(path, whole=True)
+    if path.suffix == ".py":
+        text += " ".join(re.findall(r"^def (test_\w+)", text_of(path), re.M))
+    return frozenset(word[:6] for word in re.findall("[a-z]{4,}", text.lower().replace("_", " ")))
+
+
 def tests_of(path: pathlib.Path) -> list[str]:
     """The tests of a file of C++: what it names itself, or else the tests that were seen to enter it, or what
     implements it; beside these the cases of its rows, and the unit test beside it."""
     sources = [path, *implementers(path)]
     cases = [case for _, case in rows_of(path) if case]
-    found = [*told(path), *cases]
+    found = [*told(path), *cases, *cases_of_rows(path)]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
         found += [name_of(beside)] if beside.is_file() else []
@@ -230,11 +271,16 @@ def tests_of(path: pathlib.Path) -> list[str]:
             key=lambda test: (
                 test.startswith("tests/python/") - test.startswith(("tests/cases/", "build/")),
                 test.endswith(".py") and not words & {*re.findall("[a-z]+", test.rpartition("test_")[2])},
+                -len(words_of_opening(one) & words_of_opening(ROOT / test)) if test.endswith(".py") else 0,
             ),
         )
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
+    library = library_of(path)
+    if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
+        found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
+        found.reverse()
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 
@@ -522,50 +568,3 @@ def folder_says(folder: pathlib.Path) -> str:
         if row := re.search(rf"^\|[^|]*`{re.escape(name)}/`[^|]*\| ([^|]*) \|", readme, re.M):
             return f"tests/{name}: {plain(row[1])}"
     return name_of(folder)
-
-
-def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
-    """Tells a file of python/bindings. Its users are the modules that take its names (`python_tests`: each
-    with its tests), or the other bindings that call it."""
-    modules, users = list(python_tests), users_of(path)
-    found = [*told(path), *reached().get(name_of(path), [])]
-    found += [one for tests in python_tests.values() for one in tests if path.stem in one or not found]
-    found = [one for one in found if not one.startswith("src/")]
-    user, others = ("", []) if found else tests_through(path, users)
-    own = {
-        path,
-        *(one for one in files_of_cpp() if path in included_by().get(one, ()) and not library_of(one)),
-    }
-    near = [one for one in files_of_cpp() if library_of(one) and own & {*included_by().get(one, ())}]
-    pages: dict[str, int] = {}
-    for one in near:
-        _, page = described_room(one, room_of(one))
-        page = page or table("architecture.md")[library_of(one)][1]
-        named = {*path.stem.split("_")} & {*re.split("[_/]", room_of(one))}
-        pages[page] = pages.get(page, 0) + 1 + 3 * is_same(path, one) + 4 * len(named)
-    page = max(pages, key=lambda one: (one != ARCHITECTURE, pages[one]), default=ARCHITECTURE)
-    library = plain(table("architecture.md")["python/bindings"][0][1])
-    return [
-        ("library", f"python/bindings: {library}"),
-        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
-        ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
-        ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
-         or "those of who uses it"),
-        ("page", page_of([path], names_for_page(path), page)),
-        ("try", commands(found or others, path)),
-    ]  # fmt: skip
-
-
-def is_same(path: pathlib.Path, header: pathlib.Path) -> bool:
-    """Whether a binding is about a header, by its name: probe_debugger.cpp is about probe/debugger.h."""
-    return header.stem in path.stem or path.stem in header.stem
-
-
-def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
-    """The submodule of _core that a binding fills, and the names that it gives it."""
-    text = text_of(path)
-    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
-    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
-    return (module[1] or module[2]) if module else "", [
-        name for name in dict.fromkeys(names) if not name.startswith("__")
-    ]

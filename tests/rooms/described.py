@@ -36,16 +36,20 @@ def described(path: pathlib.Path) -> str:
 
 
 def of_its_name(path: pathlib.Path) -> str:
-    """The section of a page about the option or check that a file of C++ is named after; else, of a file that
-    is named after a verb that asks the core for a function of that name, the guide that shows it most."""
+    """The section of a page about the option or check that a file of C++ is named after, or that its opening
+    names alone; else, of a file that is named after a verb that asks the core for a function of that name,
+    the guide that shows it most."""
     if path.suffix != ".cpp":
         return ""
     name = path.stem
     is_verb = (ROOT / "python/triton_runner/verbs" / name).is_dir()
     is_option = path.parent.name == "check" or grep(rf"\b{name}=", "doc/reference")
-    for page in pages() if is_option and not is_verb else ():
-        if re.search(rf"^##+ {name}$", text_of(page), re.M):
-            return f"{name_of(page)} ({name})"
+    checks = {*re.findall(r'\bcheck="(\w+)"', opening(path, whole=True))}
+    names = [name] if is_option and not is_verb else [*checks] if len(checks) == 1 else []
+    for page in pages():
+        for one in names:
+            if re.search(rf"^##+ {one}$", text_of(page), re.M):
+                return f"{name_of(page)} ({one})"
     verb = name.partition("_")[0]
     shows = rf"^\$ .*triton-runner {verb}\b"
     asking = f"python/triton_runner/verbs/{verb}", "python/triton_runner/_*"

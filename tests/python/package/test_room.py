@@ -45,6 +45,9 @@ TOLD = {
     "src/probe/debug/debugger.cpp": ["doc/guide/debug.md", "tests/python/debug/test_"],
     "src/simt/check/count.cpp": ["doc/reference/profile.md", "tests/python/profile/test_counts.py"],
     "python/bindings/given.cpp": ["python/bindings: what Python sees", "is used by   python/bindings/"],
+    "python/bindings/probe_counts.cpp": ["page         doc/reference/profile.md"],
+    "python/bindings/probe_debugger.cpp": [  # values() is a method of others too
+        "is used by   verbs.debug.", "pytest -q tests/python/debug/test_back.py"],
     "python/bindings/probe_amdgcn.cpp": ["tests/python/amdgcn/test_amd_values.py"],
     "python/triton_runner/verbs/debug/dap/guard.py": [
         "its own folder, verbs/debug, of", "debug-editors.md", "pytest -q tests/python/debug/test_dap_ro"],
@@ -101,6 +104,7 @@ TOLD = {
         "goes with: tests/python/debug/test_back.py"],
     "src/tile/machine/shared_state.h": [
         "code src/tile/machine/shared_state.cpp, src/tile/machine/shared_kept.cpp\n"],
+    "src/simt/front/ptx/exact.cpp": ["page         doc/reference/checks.md (overflow)\n"],
     "src/tile/check/perturb.cpp": ["page         doc/reference/experiments.md (perturb)\n"],
     "src/ir/translate_ops.cpp": [
         "page         doc/guide/compiler.md (IR of another release)\n",
@@ -110,6 +114,12 @@ TOLD = {
     "python/triton_runner/verbs/prove/flow.py": ["pytest -q tests/python/prove/test_prove_odd.py"],
     "python/triton_runner/_kernel/lockstep/subject.py": [
         "pytest -q tests/python/compare/test_lockstep_loaded.py"],
+    "python/triton_runner/_memory/views.py": ["page         doc/reference/views.md"],
+    "src/simt/front/ptx/async.h": ["has its code src/simt/front/ptx/bulk.cpp, "],
+    "python/triton_runner/verbs/debug/recording.py": ["pytest -q tests/python/debug/test_terminal.py"],
+    "python/triton_runner/_pipeline/abilities.py": ["pytest -q tests/python/compiler/test_compile.py"],
+    "src/simt/front/ptx/move.cpp": ["ptx/memory-constant-generic ptx/spaces"],
+    "src/ir/internal/enums.def": ["pytest -q tests/python/tile/test_ir.py; "],
     "python/triton_runner/verbs/assemble/run.py": [
         "verbs.assemble.command; tests/differential/assembler.py"],
     "tests/tools/case_tool.cpp": ["is built by  tests/tools/CMakeLists.txt", "tests/run_cases.py"],
