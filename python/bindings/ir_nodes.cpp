@@ -1,4 +1,4 @@
-// Types, attributes, locations, values, blocks and regions of _core.ir.
+// Gives Python the types, attributes, locations, values, blocks and regions of _core.ir.
 #include "ir.h"
 
 #include <triton_runner/ir/edit.h>

@@ -1,3 +1,4 @@
+// Reads the 64 bytes of a kernel descriptor, and writes the directives that they stand for.
 #include "descriptor.h"
 
 #include <triton_runner/artifact/elf.h>

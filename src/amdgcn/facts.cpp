@@ -1,3 +1,4 @@
+// Tells which registers an instruction reads and writes, where it leads, and whether it asks for memory.
 #include <triton_runner/amdgcn/facts.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Registers, constants and literals as LLVM prints them.
+// Reads registers, constants and literals as LLVM prints them.
 #include <bit>
 #include <cstdlib>
 

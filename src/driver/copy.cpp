@@ -1,4 +1,4 @@
-// Copies and fills. Each is a box of rows: cuMemcpyHtoD is one row of one plane.
+// Implements copies and fills. Each is a box of rows: cuMemcpyHtoD is one row of one plane.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Launches: a function's code for the block that is asked for, its parameters as the program gives them, and what its faults become.
+// Launches functions: their code for the block that is asked for, their parameters as the program gives them, and what
+// their faults become.
 #include <cxxabi.h>
 
 #include <algorithm>

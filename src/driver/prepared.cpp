@@ -1,4 +1,5 @@
-// Launches of the first interface, which PyCUDA uses: a function keeps its block, its shared memory and the bytes of its parameters.
+// Launches through the first interface, which PyCUDA uses: a function keeps its block, its shared memory and the bytes
+// of its parameters.
 #include <algorithm>
 
 #include "calls.h"

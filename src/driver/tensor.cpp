@@ -1,4 +1,4 @@
-// Tensor maps: the 128 bytes that kernels pass to the TMA unit, in this engine's own format.
+// Writes tensor maps: the 128 bytes that kernels pass to the TMA unit, in this engine's own format.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,7 +1,8 @@
 """Finds which tests enter the functions of each file of C++, and writes reached.txt, which tests/room.py
 tells. Nothing is compiled for it but entries.c, which puts a breakpoint at each function of the release
 build: the first call of a function marks it and takes the breakpoint away. A golden case, a file of Python
-tests and a file of unit tests count by themselves.
+tests and a file of unit tests count by themselves; a case of PTX that tests/run_cases.py runs as machine code
+too is run both ways.
 
     python tests/coverage/reach.py                      runs what has no marks in build/reach yet, and writes
     python tests/coverage/reach.py --only debug dump    runs again what has one of these words in its path
@@ -20,6 +21,7 @@ import math
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +29,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
+import run_cases  # noqa: E402
 from suite.site import package_site  # noqa: E402
 
 BUILD, INTO = ROOT / "build" / "release", ROOT / "build" / "reach"
@@ -108,15 +111,23 @@ def core() -> pathlib.Path:
     return into
 
 
+def of_case(path: pathlib.Path, tool: Program) -> Test:
+    """A golden case, one of PTX as what is written and as machine code."""
+    text = path.read_text()
+    is_ptx = run_cases.tool_of(path, text) == "ptx"
+    assembled = run_cases.machine_code(path, text) if is_ptx else None
+    ways = [[], ["--assembled", *map(str, assembled)]] if assembled else [[]]
+    runs = "; ".join(shlex.join([str(tool.path), *way, str(path)]) for way in ways)
+    return Test("case", str(path.relative_to(ROOT)), tool, ["bash", "-c", runs])
+
+
 def all_tests() -> list[Test]:
     tool = Program.read(BUILD / "tests" / "tools" / "case_tool")
     cases = [
         path for top in (ROOT / "tests" / "cases", ROOT / "build" / "golden") for path in top.rglob("*")
         if path.suffix in (".ttir", ".ttgir", ".ptx", ".amdgcn")
     ]  # fmt: skip
-    tests = [
-        Test("case", str(path.relative_to(ROOT)), tool, [str(tool.path), str(path)]) for path in sorted(cases)
-    ]
+    tests = [of_case(path, tool) for path in sorted(cases)]
     extension = Program.read(core())
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     for path in [None, *sorted((ROOT / "tests" / "python").rglob("test_*.py"))]:

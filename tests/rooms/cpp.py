@@ -5,9 +5,24 @@ import pathlib
 import re
 
 import folders
+import kinds
 
+from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import page_of
-from rooms.tree import ROOT, Facts, grep, grouped, name_of, plain, shown, table, text_of, told
+from rooms.tree import (
+    ROOT,
+    Facts,
+    grep,
+    grouped,
+    library_of,
+    name_of,
+    opening,
+    plain,
+    shown,
+    table,
+    text_of,
+    told,
+)
 
 UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
 TABLES = (  # of ops and opcodes, whose rows name what handles them, and the folders of src in which that is
@@ -19,13 +34,9 @@ TABLES = (  # of ops and opcodes, whose rows name what handles them, and the fol
 PREFIX = {"LOWER": "lower", "SHAPE": "shape", "FOLD": "fold", "SHADOW": "shadow", "RACE": "race",
           "HARDWARE": "hardware", "EXACT": "exact"}  # fmt: skip
 ARCHITECTURE = "doc/internals/architecture.md"  # the page of what has none of its own
+CALLERS = "src/**/*.cpp", "src/**/*.h", "python/bindings", "include"
+MOST_BESIDE = 6  # files of one header that go with each other; what more have in common says little
 SPECIFIC = 7  # characters of a name that is looked for beyond the files that include its header: at least
-
-
-def library_of(path: pathlib.Path) -> str:
-    """The library of src that a file belongs to, as a source file, a header or a public one."""
-    parts = path.relative_to(ROOT).parts
-    return parts[2] if parts[0] == "include" and len(parts) > 3 else parts[1] if parts[0] == "src" else ""
 
 
 def outside(path: pathlib.Path) -> str:
@@ -37,8 +48,9 @@ def outside(path: pathlib.Path) -> str:
 def defined(path: pathlib.Path) -> tuple[str, ...]:
     """The functions and tables that a source file defines; of a class the members, as Class::member."""
     text = outside(path)
-    members = re.findall(r"^[\w:<>*&, ]*?\b([A-Z]\w+::~?\w+)\([^;]*?\{", text, re.M)
-    functions = re.findall(r"^[\w:<>*&, ]+[ *&](\w+)\([^;{]*\)[\w ]*\{", text, re.M)
+    # A definition stands in the first column, and a function has a type in front of its name.
+    members = re.findall(r"^(?:\w[\w:<>*&, ]*?)??\b([A-Z]\w+::~?\w+)\([^;]*?\{", text, re.M)
+    functions = re.findall(r"^\w[\w:<>*&, ]*[ *&](\w+)\([^;{]*\)[\w ]*\{", text, re.M)
     tables = re.findall(r"^(?:extern )?const [\w:<>]+ (\w+)(?:\[\w*\])? = ", text, re.M)
     return tuple(dict.fromkeys([*members, *functions, *tables]))
 
@@ -111,6 +123,7 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
         return (path,)
     library = library_of(path) or path.parent.name
     near = [one for one in files_of_cpp() if one.suffix == ".h" and library in one.parts]
+    near = [one for one in near if "front" not in one.parts or one.parent == path.parent]  # each names alike
     names = {name.split("::")[0] for name in defined(path)}
     same = [one for one in near if one.stem == path.stem]
     declare = [one for one in near if names & {*declared(one)}]  # a namesake may declare none of them
@@ -118,8 +131,10 @@ def headers(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
         one for one in same if one in declare or (one.parent.name == "internal" and not declare)
     ]
     rest = names - {name for one in same[:1] for name in declared(one)}
-    rest = {name for name in rest if "_" in name or len(name) > 8 or not name[0].islower()}
-    return (*same[:1], *(one for one in near if one not in same[:1] and rest & {*declared(one)}))
+    # A short name may be another one's, but for that in a header which the file includes.
+    long = {name for name in rest if "_" in name or len(name) > 8 or not name[0].islower()}
+    with_it = lambda one: rest if path in included_by().get(one, ()) else long  # noqa: E731
+    return (*same[:1], *(one for one in near if one not in same[:1] and with_it(one) & {*declared(one)}))
 
 
 @functools.cache
@@ -141,8 +156,9 @@ def room_of(path: pathlib.Path) -> str:
     parts = path.relative_to(ROOT).parts
     if parts[0] == "src" and parts[-2] not in ("internal",):
         return "/".join(parts[1:-1])
-    done = implementers(path)
-    return "/".join(done[0].relative_to(ROOT).parts[1:-1]) if done else library_of(path)
+    rooms = ["/".join(one.relative_to(ROOT).parts[1:-1]) for one in implementers(path)]
+    is_one = len({*rooms}) == 1 or (rooms and parts[0] == "src")
+    return rooms[0] if is_one else library_of(path)  # a public header of several rooms has none
 
 
 def users_of(path: pathlib.Path) -> list[str]:
@@ -152,10 +168,16 @@ def users_of(path: pathlib.Path) -> list[str]:
     of_class = {name.split("::")[-1]: name.split("::")[0] for name in defined(path) if "::" in name}
     is_source = path.suffix == ".cpp"
     names = own_names if is_source else {*declared(path)}
-    if not near and names:  # a macro declares them
-        among = name_of(path.parent) if "front" in path.parts else f"src/{library_of(path)}"
-        return [one for one in grep(rf"\b({'|'.join(names)})\b", among) if ROOT / one != path]
     same = [one for one in near if one.stem == path.stem]
+    specific = [name for name in defined(path) if len(name) >= SPECIFIC]
+    if names and (not near or (is_source and not same and not specific)):
+        # A macro declares them, or their names are short: callers in other libraries write the namespace.
+        library = library_of(path)
+        among = name_of(path.parent) if "front" in path.parts else f"src/{library}"
+        bare = "|".join(name for name in names if len(name) >= SPECIFIC)  # "load" is a word of many files
+        found = grep(rf"\b({bare})\b", among) if bare else []
+        found += grep(rf"\b{library}::({'|'.join(names)})\(", *CALLERS) if library else []
+        return [one for one in dict.fromkeys(found) if ROOT / one not in (path, UMBRELLA, *near)]
     direct = {one for header in same for one in included_by().get(header, ())}
     types = {name for header in same for name in declared(header) if name[0].isupper()}
     others = {
@@ -204,12 +226,39 @@ def reached() -> dict[str, list[str]]:
     return {file: tests.split() for file, _, tests in rows}
 
 
+@functools.cache
+def using(opcode: str, folder: str) -> list[str]:
+    """The cases of a folder in which an instruction stands."""
+    return grep(rf"^\s*(@!?%?\w+\s+)?{re.escape(opcode)}(?![\w])", folder)
+
+
+def cases_of_rows(path: pathlib.Path) -> list[str]:
+    """The two cases of instructions that say most of the rows of a file: which few other cases have."""
+    at = next((f"tests/cases/{one}" for one in ("ptx", "amdgcn") if f"front/{one}" in name_of(path)), "")
+    scores: dict[str, float] = {}
+    for row, _ in rows_of(path) if at else ():
+        held = [one for one in using(row, at) if "/bad-" not in one] or using(row, at)
+        for one in held:
+            is_named = row.partition(".")[0] in pathlib.Path(one).stem
+            scores[one] = scores.get(one, 0) + (1 + is_named) / len(held)
+    return sorted(scores, key=lambda one: (-scores[one], one))[:2]
+
+
+@functools.cache
+def words_of_opening(path: pathlib.Path) -> frozenset[str]:
+    """The words of four letters and more with which a file, or a test and its functions, say what it is."""
+    text = opening(path, whole=True)
+    if path.suffix == ".py":
+        text += " ".join(re.findall(r"^def (test_\w+)", text_of(path), re.M))
+    return frozenset(word[:6] for word in re.findall("[a-z]{4,}", text.lower().replace("_", " ")))
+
+
 def tests_of(path: pathlib.Path) -> list[str]:
     """The tests of a file of C++: what it names itself, or else the tests that were seen to enter it, or what
     implements it; beside these the cases of its rows, and the unit test beside it."""
     sources = [path, *implementers(path)]
     cases = [case for _, case in rows_of(path) if case]
-    found = [*told(path), *cases]
+    found = [*told(path), *cases, *cases_of_rows(path)]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
         found += [name_of(beside)] if beside.is_file() else []
@@ -222,11 +271,16 @@ def tests_of(path: pathlib.Path) -> list[str]:
             key=lambda test: (
                 test.startswith("tests/python/") - test.startswith(("tests/cases/", "build/")),
                 test.endswith(".py") and not words & {*re.findall("[a-z]+", test.rpartition("test_")[2])},
+                -len(words_of_opening(one) & words_of_opening(ROOT / test)) if test.endswith(".py") else 0,
             ),
         )
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
+    library = library_of(path)
+    if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
+        found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
+        found.reverse()
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 
@@ -253,6 +307,15 @@ def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]
     return "", []
 
 
+def of_kinds(tests: list[str]) -> list[str]:
+    """The first case, the first Python test and the first unit test of some tests."""
+    found: dict[str, str] = {}
+    for one in tests:
+        is_case = one.startswith(("tests/cases/", "build/"))
+        found.setdefault("case" if is_case else pathlib.Path(one).suffix, one)
+    return [*found.values()]
+
+
 def operations_of(path: pathlib.Path) -> list[str]:
     """The operations over lanes of which a file has rows, each with the files of other libraries that ask for
     it: they find it by its name."""
@@ -263,6 +326,33 @@ def operations_of(path: pathlib.Path) -> list[str]:
     places = "src/ptx/*.cpp", "src/amdgcn", "src/sass", "src/simt", "src/tile"
     asking = {name: grep(rf"\b{name}\b", *places)[:3] for name in rows}
     return [f"{name} ({', '.join(asking[name]) or 'by its name in PTX'})" for name in rows]
+
+
+@functools.cache
+def definers() -> dict[tuple[str, str], list[pathlib.Path]]:
+    """The source files that define members of each class of a library."""
+    found: dict[tuple[str, str], list[pathlib.Path]] = {}
+    for path in files_of_cpp():
+        if path.suffix == ".cpp" and library_of(path):
+            for kind in dict.fromkeys(name.split("::")[0] for name in defined(path) if "::" in name):
+                found.setdefault((library_of(path), kind), []).append(path)
+    return found
+
+
+def goes_with(path: pathlib.Path) -> dict[pathlib.Path, str]:
+    """The other source files that define members of the classes of a source file, or what its header
+    declares, each with the class: what one of them gets, another may have to keep, copy or show."""
+    if path.suffix != ".cpp" or not library_of(path):
+        return {}
+    found: dict[pathlib.Path, str] = {}
+    for kind in dict.fromkeys(name.split("::")[0] for name in defined(path) if "::" in name):
+        for one in definers().get((library_of(path), kind), ()):
+            found.setdefault(one, kind)
+    own = headers(path)
+    rest = implementers(own[0]) if not found and own else ()
+    found |= {one: own[0].name for one in rest if len(rest) <= MOST_BESIDE}
+    found.pop(path, None)
+    return found
 
 
 def rows_of(path: pathlib.Path) -> list[tuple[str, str]]:
@@ -305,71 +395,6 @@ def case_of(name: str) -> str:
     return f"build/golden/{name}.ttir"
 
 
-def makers(tests: list[str]) -> list[str]:
-    """The modules that make the golden cases among some tests."""
-    names = [pathlib.Path(one).stem for one in tests if one.startswith("build/golden/")]
-    found = [grep(rf"[\"'(/]{re.escape(name)}\b", "tests/golden/*.py") for name in names[:4]]
-    return list(dict.fromkeys(one[0] for one in found if one))
-
-
-MOST_CASES = 8  # in one command
-MOST_OF_A_KIND = 16  # of one beginning
-MOST_OF_USERS = 3  # with tests of their own; what more files use is tested by any of them
-
-
-def beginning_of(case: str, cases: list[str]) -> str:
-    """The beginning that a case shares with others of the list, "ptx/warp-" or "check/bad-hints-", where
-    there are some more of that name: one of a kind notices what another does not."""
-    begun = re.match(r".*/(?:bad-)?[^/-]+-", case)
-    those = sum(one.startswith(begun[0]) for one in cases) if begun else 0
-    return begun[0] if 1 < those < len(grep("", f"tests/cases/{begun[0]}*")) <= MOST_OF_A_KIND else case
-
-
-def commands(tests: list[str], path: pathlib.Path) -> str:
-    """How the cases, and the first tests of each other kind, are run."""
-    found, kinds, cases, made = [], set(), [], []
-    for test in tests:
-        kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
-        if (ROOT / test).is_dir() or (kind in kinds and kind != "case"):
-            continue
-        if kind == "case":
-            place = test.removeprefix("tests/cases/").removeprefix("build/golden/")
-            cases.append(name := str(pathlib.Path(place).with_suffix("")))
-            made += [name] if test.startswith("build/") else []
-        if kind in kinds:
-            continue
-        kinds.add(kind)
-        if kind == "case":
-            found.append("")  # of all of them, in the place of the first
-        elif kind == ".py":
-            found.append(f"pytest -q {test}")
-        else:
-            found.append(unit(ROOT / test))
-    if cases:
-        cases = list(dict.fromkeys(beginning_of(one, cases) for one in cases))
-        shown = " ".join(cases[:MOST_CASES])
-        more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
-        make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""
-        found[found.index("")] = f"{make}python tests/run_cases.py {shown}{more}"
-    if "simd" in path.parts or (library_of(path) in ("lanes", "num") and path.suffix == ".cpp"):
-        found.append('make test PARTS="build isas"')
-    public = ["ninja -C build/release public_headers"] if path.is_relative_to(ROOT / "include") else []
-    if not found:
-        return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
-    return "; ".join(["make develop", *public, *found])
-
-
-def unit(path: pathlib.Path) -> str:
-    """The command that runs the unit tests of a file: the longest name part that they have in common."""
-    names = re.findall(r"^TEST\((\w+)", text_of(path), re.M)
-    common = names[0] if names else ""
-    while common and not all(name.startswith(common) for name in names):
-        common = common[:-1]
-    library = library_of(path) or "invented"
-    program = f"ninja -C build/release {library}_test && build/release/{library}_test"
-    return f"{program} {common}".rstrip()
-
-
 def of_source(path: pathlib.Path) -> Facts:
     """Tells a file of src or include."""
     if path.stem.endswith("_test"):
@@ -395,20 +420,35 @@ def of_source(path: pathlib.Path) -> Facts:
     tests = tests_of(path)
     user, others = ("", []) if tests else tests_through(path, users)
     page = room_page if room_page not in ("", ARCHITECTURE) else page
-    of_users = tests_of_users(path, users, tests) if tests else []
+    beside = goes_with(path)
+    entered = list(dict.fromkeys(test for one in beside for test in of_kinds(tests_of(one))))
+    of_beside = [test for test in entered if test not in tests][:MOST_OF_USERS]
+    of_users = tests_of_users(path, users, [*tests, *of_beside]) if tests and not of_beside else []
     is_public = path.is_relative_to(ROOT / "include") and path.suffix == ".h"
     if is_public and not tests:  # any program that includes it tests it: none of them more than another
         user, others = "", []
-    said = [("", tests), ("of its users: ", of_users), (f"none of its own; through {user}: ", others)]
+    said = [
+        ("", tests),
+        ("of what it goes with: ", of_beside),
+        ("of its users: ", of_users),
+        (f"none of its own; through {user}: ", others),
+    ]
     said.append(("its golden cases are made by ", makers(tests or others)))
     users = [one for one in users if "_test." not in one]
+    of_many = is_public and len({room_of(one) for one in done}) > 1
+    pages_for = [path] if of_many else [path, *done, *headers(path)]
     facts += [("has its code", shown([name_of(one) for one in done]))] if done else []
+    with_it = [f"{name_of(one)} ({kind})" for one, kind in beside.items()]
+    facts += [("goes with", shown(with_it))] if beside else []
+    if name_of(path) in kinds.REASONS:
+        named = "TRANSLATED" if kinds.REASONS[name_of(path)][0] == kinds.TRANSLATED else "REASONS"
+        facts.append(("names ops", f"by their kinds: one more needs a word in {named} of tests/kinds.py"))
     facts += [
         ("includes", may_include(path)),
         ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
-        ("page", page_of([path, *done, *headers(path)], names_for_page(path), page)),
-        ("try", commands([*tests, *of_users] or others, path)),
+        ("page", page_of(pages_for, names_for_page(path), page)),
+        ("try", commands([*tests, *of_beside, *of_users] or others, path)),
     ]  # fmt: skip
     return facts
 
@@ -528,50 +568,3 @@ def folder_says(folder: pathlib.Path) -> str:
         if row := re.search(rf"^\|[^|]*`{re.escape(name)}/`[^|]*\| ([^|]*) \|", readme, re.M):
             return f"tests/{name}: {plain(row[1])}"
     return name_of(folder)
-
-
-def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
-    """Tells a file of python/bindings. Its users are the modules that take its names (`python_tests`: each
-    with its tests), or the other bindings that call it."""
-    modules, users = list(python_tests), users_of(path)
-    found = [*told(path), *reached().get(name_of(path), [])]
-    found += [one for tests in python_tests.values() for one in tests if path.stem in one or not found]
-    found = [one for one in found if not one.startswith("src/")]
-    user, others = ("", []) if found else tests_through(path, users)
-    own = {
-        path,
-        *(one for one in files_of_cpp() if path in included_by().get(one, ()) and not library_of(one)),
-    }
-    near = [one for one in files_of_cpp() if library_of(one) and own & {*included_by().get(one, ())}]
-    pages: dict[str, int] = {}
-    for one in near:
-        _, page = described_room(one, room_of(one))
-        page = page or table("architecture.md")[library_of(one)][1]
-        named = {*path.stem.split("_")} & {*re.split("[_/]", room_of(one))}
-        pages[page] = pages.get(page, 0) + 1 + 3 * is_same(path, one) + 4 * len(named)
-    page = max(pages, key=lambda one: (one != ARCHITECTURE, pages[one]), default=ARCHITECTURE)
-    library = plain(table("architecture.md")["python/bindings"][0][1])
-    return [
-        ("library", f"python/bindings: {library}"),
-        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
-        ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
-        ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
-         or "those of who uses it"),
-        ("page", page_of([path], names_for_page(path), page)),
-        ("try", commands(found or others, path)),
-    ]  # fmt: skip
-
-
-def is_same(path: pathlib.Path, header: pathlib.Path) -> bool:
-    """Whether a binding is about a header, by its name: probe_debugger.cpp is about probe/debugger.h."""
-    return header.stem in path.stem or path.stem in header.stem
-
-
-def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
-    """The submodule of _core that a binding fills, and the names that it gives it."""
-    text = text_of(path)
-    names = re.findall(r'\b(?:def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
-    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
-    return (module[1] or module[2]) if module else "", [
-        name for name in dict.fromkeys(names) if not name.startswith("__")
-    ]

@@ -1,14 +1,17 @@
-"""Chooses the page that describes a file: the one that the file names itself, else the one that says most
-about it by name, and in doubt the one to which the row of its room links."""
+"""Chooses the page that describes a file: the one that the file names itself, else the one that has a section
+named as the file is (perturb.cpp: experiments.md#perturb) or shows the verb of its name (translate_ops.cpp),
+else the one that says most about it by name, and in doubt the one to which the row of its room links."""
 
 import functools
 import pathlib
 import re
 
-from rooms.tree import ROOT, name_of, opening, text_of
+from rooms.tree import ROOT, grep, name_of, opening, text_of
 
 FOLDERS = "internals", "reference", "guide"
-NO_PAGE = "cli.md", "api.md", "modules.md", "objects.md", "architecture.md"  # about everything
+NO_PAGE = (  # they are about everything
+    "cli.md", "api.md", "modules.md", "objects.md", "architecture.md", "one-of-each.md",
+)  # fmt: skip
 
 
 @functools.cache
@@ -32,12 +35,44 @@ def described(path: pathlib.Path) -> str:
     return next((f"{found[1]} ({title})" for title in titles if anchor(title) == found[2]), found[1])
 
 
+def of_its_name(path: pathlib.Path) -> str:
+    """The section of a page about the option or check that a file of C++ is named after, or that its opening
+    names alone; else, of a file that is named after a verb that asks the core for a function of that name,
+    the guide that shows it most."""
+    if path.suffix != ".cpp":
+        return ""
+    name = path.stem
+    is_verb = (ROOT / "python/triton_runner/verbs" / name).is_dir()
+    is_option = path.parent.name == "check" or grep(rf"\b{name}=", "doc/reference")
+    checks = {*re.findall(r'\bcheck="(\w+)"', opening(path, whole=True))}
+    names = [name] if is_option and not is_verb else [*checks] if len(checks) == 1 else []
+    for page in pages():
+        for one in names:
+            if re.search(rf"^##+ {one}$", text_of(page), re.M):
+                return f"{name_of(page)} ({one})"
+    verb = name.partition("_")[0]
+    shows = rf"^\$ .*triton-runner {verb}\b"
+    asking = f"python/triton_runner/verbs/{verb}", "python/triton_runner/_*"
+    if not grep(rf"\b_core(\.\w+)?\.{verb}\(", *asking):
+        return ""
+    counts = {page: len(re.findall(shows, text_of(page), re.M)) for page in pages()}
+    best = max(counts, key=lambda page: (counts[page], name_of(page)))
+    if not counts[best]:
+        return ""
+    parts = re.split(r"^##+ (.*)$", text_of(best), flags=re.M)
+    titles = zip(parts[1::2], parts[2::2], strict=False)
+    section = (f" ({title})" for title, text in titles if re.search(shows, text, re.M))
+    return name_of(best) + next(section, "")
+
+
 def page_of(files: list[pathlib.Path], names: list[str], otherwise: str) -> str:
     """The page about a file: the first of `files`, of which the others are its header or what implements it;
     `names`: what it declares, of which only names that are no common words count."""
     for path in files:
         if described(path):
             return described(path)
+    if found := of_its_name(files[0]):
+        return found
     weights: dict[str, float] = {}
     for path in files:
         parts = path.relative_to(ROOT).parts

@@ -1,6 +1,7 @@
 """Tells where a module of the Python package stands, and which tests run it."""
 
 import ast
+import collections
 import functools
 import itertools
 import pathlib
@@ -8,8 +9,9 @@ import re
 
 import layers
 
-from rooms.cpp import names_in_python, of_binding
-from rooms.described import described
+from rooms.bindings import names_in_python, of_binding
+from rooms.cpp import ARCHITECTURE
+from rooms.described import NO_PAGE, described
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
 
 OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
@@ -99,6 +101,64 @@ def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
     words_of = {one: len(words & set(re.findall("[a-z]+", one))) for one in found}
     return sorted(found, key=lambda one: (-words_of[one], f"_{verb}" not in one, -asked[one], one))
+
+
+@functools.cache
+def code_words(path: pathlib.Path) -> frozenset[str]:
+    """The words that a file of Python writes: names and texts, without those of fewer than four letters."""
+    return frozenset(re.findall(r"[a-z]{4,}", text_of(path).lower().replace("_", " ")))
+
+
+@functools.cache
+def words_of_tests() -> collections.Counter:
+    """In how many tests each word is written."""
+    tests = grep("", "tests/python/*/test_*.py")
+    return collections.Counter(word for one in tests for word in code_words(ROOT / one))
+
+
+@functools.cache
+def likeness(test: str, path: pathlib.Path) -> float:
+    """How much a test, with what it imports from beside it, writes of what a module writes: rare words
+    count."""
+    beside = [ROOT / test, *((ROOT / test).with_name(f"{name}.py") for name in
+              re.findall(r"^(?:import|from) (\w+)", text_of(ROOT / test), re.M))]  # fmt: skip
+    own = frozenset().union(*(code_words(one) for one in beside if one.is_file()))
+    count, shared = words_of_tests(), code_words(path) & own
+    return sum(1 / count[word] for word in shared if count[word]) / (len(own) ** 0.5 or 1)
+
+
+def alike(word: str, other: str) -> bool:
+    """Whether two words are forms of one: compile, compiling."""
+    return word == other or (word[:5] == other[:5] and min(len(word), len(other)) > 3)
+
+
+def by_subject(tests: list[str], name: str, path: pathlib.Path, users: tuple[str, ...] = ()) -> list[str]:
+    """Tests in the order in which they say most of a module: those that are named as it is; those that are
+    named as its folder or verb, or lie in the folder of that name; others; and at the end those that are
+    named as a module or verb that does not use it. Of equals first what names the module itself, and then
+    what writes most of its words."""
+    verb = name.split(".")[1] if name.startswith("verbs.") else ""
+    stems = {path.stem, path.parent.name.lstrip("_"), verb} - {"", *PARTS, "__init__"}
+    own = {word for stem in stems for word in re.findall("[a-z]+", stem)}
+    others = {word for one in known() for word in re.findall("[a-z]+", one.rpartition(".")[2])}
+    others |= {one.name for one in (layers.PACKAGE / "verbs").iterdir()}
+    of_users = {word for one in users for word in re.findall("[a-z]+", one)}
+    others = {one for one in others if not any(alike(one, word) for word in of_users)}
+
+    def rank(test: str) -> tuple:
+        words = re.findall("[a-z]+", pathlib.Path(test).stem.removeprefix("test_"))
+        of_it = any(alike(word, one) for word in words for one in re.findall("[a-z]+", path.stem))
+        near = any(alike(word, one) for word in [*words, pathlib.Path(test).parent.name] for one in own)
+        is_anothers = not near and any(alike(word, one) for word in words for one in others)
+        return not of_it, is_anothers, not near, runs(test, name) <= 0, -likeness(test, path), test
+
+    return sorted(dict.fromkeys(tests), key=rank)
+
+
+def by_words(path: pathlib.Path) -> list[str]:
+    """The two tests that write most of the rare words of a module."""
+    tests = [one for one in grep("", "tests/python/*/test_*.py") if "/package/" not in one]
+    return sorted(tests, key=lambda one: -likeness(one, path))[:2]
 
 
 def names_taken(user: str, name: str) -> int:
@@ -233,19 +293,29 @@ def of_module(path: pathlib.Path) -> Facts:
     tests.insert(at, ("of the verb: ", of_the_verb))
     if constant:  # those that read a constant come last
         tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
+    if not own and not is_run and not of_the_verb:
+        tests.append(("that write its words: ", by_words(path)))
+    tests = [(said, by_subject(held, name, path, tuple(users)) if said else held) for said, held in tests]
     every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
+    if not own:
+        every = by_subject(every, name, path, tuple(users))
     facts += [
         ("imports", may_import(name, path)),
         (
             "is used by",
-            grouped([("", users), ("", [one for place in OUTSIDE for one in grep(named(name), place)])])
-            or "nobody by name",
+            grouped([("", users), ("", used_outside(name))]) or "nobody by name",
         ),
         ("tests", grouped(tests) or "those of who uses it"),
         ("page", page(path, verb, row)),
         ("try", f"pytest -q {every[0]}" if every else "make test"),
     ]
     return facts
+
+
+def used_outside(name: str) -> list[str]:
+    """The files beside the package that use a module of it: bindings, tools, examples, harnesses of tests."""
+    found = [one for place in OUTSIDE for one in grep(named(name), place)]
+    return [*found, *(one for one in grep(named(name), "tests/*.py") if "/test_" not in one)]
 
 
 def page(path: pathlib.Path, verb: str, row) -> str:
@@ -264,6 +334,9 @@ def page(path: pathlib.Path, verb: str, row) -> str:
         shows = sorted(counts, key=lambda one: (path.stem not in one, -counts[one], one))
         return ", ".join(["doc/reference/cli.md", *shows[:2]])
     own = path.stem if path.parent == layers.PACKAGE else path.parent.name.lstrip("_")
+    reference = ROOT / "doc" / "reference" / f"{path.stem}.md"
+    if reference.is_file() and reference.name not in NO_PAGE and not (PAGES / f"{own}.md").is_file():
+        return name_of(reference)
     otherwise = f"doc/internals/{own}.md" if (PAGES / f"{own}.md").is_file() else ""
     otherwise = otherwise or (row[1] if row else "doc/internals/architecture.md")
     public = () if path.parent.name.startswith("_") else (rf"triton_runner.{own}\b",)
@@ -276,7 +349,7 @@ def page(path: pathlib.Path, verb: str, row) -> str:
             return max(counts, key=lambda one: (counts[one], one))
     for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
         places = grep(word, "doc/internals", "doc/reference")
-        places = [one for one in places if one != "doc/internals/architecture.md"] or places
+        places = [one for one in places if pathlib.Path(one).name not in NO_PAGE]
         if places:
             return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
     return otherwise
@@ -286,7 +359,13 @@ def of_file_of_bindings(path: pathlib.Path) -> Facts:
     """Tells a file of python/bindings, with the modules that take its names, and their tests."""
     module, names = names_in_python(path)
     found = "|".join(names) or "-"
-    pattern = rf"\b{module}\.({found})\b" if module else rf"_core\b.*\b({found})\b"
+    pattern = rf"(\b|_core_){module}\.({found})\b" if module else rf"_core\b.*\b({found})\b"
     users = [] if found == "-" else grep(pattern, "python/triton_runner/*.py")
     modules = [name for name, there in known().items() if name_of(there) in users]
-    return of_binding(path, {name: tests_of(name, known()[name])[0] for name in modules})
+    facts = of_binding(path, {name: tests_of(name, known()[name])[0] for name in modules})
+    if ("page", ARCHITECTURE) in facts and modules:  # that of the module that uses most of it
+        most = max(modules, key=lambda one: len(re.findall(pattern, text_of(known()[one]))))
+        verb = most.split(".")[1] if most.startswith("verbs.") else ""
+        page_of_it = page(known()[most], verb, table("architecture.md").get(layers.folder_of(most)))
+        facts[facts.index(("page", ARCHITECTURE))] = ("page", page_of_it)
+    return facts

@@ -137,6 +137,7 @@ def page_of(path: pathlib.Path, imported: list[str]) -> str:
         rf"^\| `{folder}/` .*\]\(\.\./(doc/[\w/.-]+)", text_of(ROOT / "tests" / "README.md"), re.M
     )
     own = [row[1]] if row else []  # of the subject of all tests of the folder
+    named = [one for one in named if pathlib.Path(one).name != "one-of-each.md"]
     return ", ".join(dict.fromkeys([*named[:1], *own, *pages, "tests/README.md"]))
 
 

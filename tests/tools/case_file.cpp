@@ -1,3 +1,4 @@
+// Reads the header comments of a golden case, and makes the arrays that they ask for.
 #include "case_file.h"
 
 #include <sys/mman.h>

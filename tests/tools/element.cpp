@@ -1,3 +1,4 @@
+// Converts elements of each type to double and back.
 #include "element.h"
 
 #include <charconv>

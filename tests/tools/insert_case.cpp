@@ -1,3 +1,4 @@
+// Puts the stores of a dump into a kernel, runs it, and prints the text and what it recorded.
 #include "insert_case.h"
 
 #include <cstdio>

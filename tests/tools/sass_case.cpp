@@ -1,3 +1,4 @@
+// Finds the results of PTX instructions in the machine code that ptxas made of them, and prints where they are.
 #include "sass_case.h"
 
 #include <cstdio>

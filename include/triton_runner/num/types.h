@@ -1,4 +1,4 @@
-// Element types: sizes, names, the scalar conversions between them, and the choice of instruction set.
+// Has the element types: sizes, names, the scalar conversions between them, and the choice of instruction set.
 //
 // Scalar conversions are the specification: the SIMD kernels of elementwise.h and convert.h give the same
 // bits.

@@ -1,4 +1,5 @@
-// Implements SharedState: copies in flight and the barriers that they complete on.
+// Implements SharedState: memory, copies in flight and the barriers that they complete on. A debugger goes back to
+// SharedState::Kept (shared_kept.cpp), where a new member needs its place.
 #include "machine/shared_state.h"
 
 #include <algorithm>

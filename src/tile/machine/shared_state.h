@@ -1,4 +1,5 @@
-// SharedState is what a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+// SharedState is what a program keeps beside its values: mbarriers, named barriers, copies in flight, scratch
+// memory. A debugger goes back to a SharedState::Kept of it (shared_kept.cpp), where a new member needs its place.
 //
 // Asynchronous copies read their source when they are issued and write shared memory when they complete:
 // cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel

@@ -1,5 +1,6 @@
 """Tests lockstep() of load()ed kernels and of files, entering at every level."""
 
+import pathlib
 import shutil
 
 import pytest
@@ -9,6 +10,7 @@ from kernels_for_tests import row_sum
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+AMDGCN = pathlib.Path(__file__).resolve().parents[2] / "cases/amdgcn"
 ROWS, COLUMNS = 4, 100
 LEVELS = ("ttir", "ttgir", "llir", "ptx")
 ABOVE = {"ttir": "ttir", "ttgir": "ttgir", "llir": "ttgir", "ptx": "ttgir"}
@@ -98,3 +100,11 @@ def test_what_is_missing_is_said(folder, tmp_path):
         triton_runner.lockstep(folder / "row_sum.ttir", [Holder(), *arguments()[1:]], grid=(ROWS,))
     with pytest.raises(triton_runner.DiagnosticError, match="no such file: row_sum"):
         compared("row_sum")
+
+
+def test_a_level_from_which_nothing_is_made_is_no_beginning(tmp_path):
+    alone = tmp_path / "store.amdgcn"
+    shutil.copy(AMDGCN / "registers-by-number.amdgcn", alone)
+    with pytest.raises(triton_runner.DiagnosticError, match="lockstep does not begin at amdgcn") as raised:
+        triton_runner.lockstep(alone, [torch.zeros(64)], grid=(1,))
+    assert "levels: ttir, ttgir, llir, ptx" in str(raised.value)

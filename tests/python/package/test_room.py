@@ -44,7 +44,10 @@ TOLD = {
         "doc/internals/dumps.md"],
     "src/probe/debug/debugger.cpp": ["doc/guide/debug.md", "tests/python/debug/test_"],
     "src/simt/check/count.cpp": ["doc/reference/profile.md", "tests/python/profile/test_counts.py"],
-    "python/bindings/apart.cpp": ["python/bindings: what Python sees", "is used by   python/bindings/"],
+    "python/bindings/given.cpp": ["python/bindings: what Python sees", "is used by   python/bindings/"],
+    "python/bindings/probe_counts.cpp": ["page         doc/reference/profile.md"],
+    "python/bindings/probe_debugger.cpp": [  # values() is a method of others too
+        "is used by   verbs.debug.", "pytest -q tests/python/debug/test_back.py"],
     "python/bindings/probe_amdgcn.cpp": ["tests/python/amdgcn/test_amd_values.py"],
     "python/triton_runner/verbs/debug/dap/guard.py": [
         "its own folder, verbs/debug, of", "debug-editors.md", "pytest -q tests/python/debug/test_dap_ro"],
@@ -93,6 +96,32 @@ TOLD = {
         "folder       tests/python/launch: launches", "by their bare names", "pytest -q tests/python/la"],
     "tests/python/helpers/warm.py": ["folder       tests/python/helpers: no tests", "no: it is shared"],
     "tests/golden/gpu.py": ["is used by   tests/golden/amd.py", "python tests/golden/make.py"],
+    "src/simt/front/ptx/load.cpp": [  # its name is a word of many files: callers write simt::load()
+        "is used by   python/bindings/simt.cpp, src/deploy/on_cpu.cpp, src/driver/launch.cpp\n"],
+    "src/simt/front/sass/warpgroups.cpp": ["run_cases.py ptx/wgmma-", "simt-sass.md"],
+    "src/tile/machine/shared_state.cpp": [
+        "goes with    src/tile/machine/shared_kept.cpp (SharedState)\n",
+        "goes with: tests/python/debug/test_back.py"],
+    "src/tile/machine/shared_state.h": [
+        "code src/tile/machine/shared_state.cpp, src/tile/machine/shared_kept.cpp\n"],
+    "src/simt/front/ptx/exact.cpp": ["page         doc/reference/checks.md (overflow)\n"],
+    "src/tile/check/perturb.cpp": ["page         doc/reference/experiments.md (perturb)\n"],
+    "src/ir/translate_ops.cpp": [
+        "page         doc/guide/compiler.md (IR of another release)\n",
+        "a word in TRANSLATED of tests/kinds.py", "goes with    src/ir/translate.cpp (Translator), "],
+    "src/artifact/cubin_variables.cpp": ["goes with    src/artifact/cubin_kernel.cpp (cubin_kernel.h)\n"],
+    "include/triton_runner/simt/simt.h": ["src/simt/front/ptx/load.cpp, ", "doc/internals/simt.md"],
+    "python/triton_runner/verbs/prove/flow.py": ["pytest -q tests/python/prove/test_prove_odd.py"],
+    "python/triton_runner/_kernel/lockstep/subject.py": [
+        "pytest -q tests/python/compare/test_lockstep_loaded.py"],
+    "python/triton_runner/_memory/views.py": ["page         doc/reference/views.md"],
+    "src/simt/front/ptx/async.h": ["has its code src/simt/front/ptx/bulk.cpp, "],
+    "python/triton_runner/verbs/debug/recording.py": ["pytest -q tests/python/debug/test_terminal.py"],
+    "python/triton_runner/_pipeline/abilities.py": ["pytest -q tests/python/compiler/test_compile.py"],
+    "src/simt/front/ptx/move.cpp": ["ptx/memory-constant-generic ptx/spaces"],
+    "src/ir/internal/enums.def": ["pytest -q tests/python/tile/test_ir.py; "],
+    "python/triton_runner/verbs/assemble/run.py": [
+        "verbs.assemble.command; tests/differential/assembler.py"],
     "tests/tools/case_tool.cpp": ["is built by  tests/tools/CMakeLists.txt", "tests/run_cases.py"],
 }  # fmt: skip
 
@@ -127,6 +156,35 @@ def test_a_user_of_a_member_means_its_class():
     users = cpp.users_of(ROOT / "src/tile/check/shadow.cpp")
     assert "src/tile/check/uninit_shared.cpp" in users
     assert not [one for one in users if one.startswith("src/tile/machine/")]
+
+
+def test_a_statement_defines_nothing():
+    """shadow.cpp calls members of SharedState at the beginning of lines, and defines those of Shadows."""
+    assert not [one for one in cpp.defined(ROOT / "src/tile/check/shadow.cpp") if "SharedState" in one]
+
+
+def test_a_public_header_of_several_rooms_has_none():
+    assert cpp.room_of(ROOT / "include/triton_runner/simt/simt.h") == "simt"
+    assert cpp.room_of(ROOT / "src/machine/internal/clock.h") == "machine"
+
+
+def test_no_bare_short_name_is_looked_for():
+    """A user of a file is found by the header that it includes, by a name that is no common word, or by the
+    namespace in front of the name."""
+    load = ROOT / "src/simt/front/ptx/load.cpp"
+    for name in cpp.users_of(load):
+        assert "simt::load(" in (ROOT / name).read_text() or "simt.h" in (ROOT / name).read_text()
+
+
+def test_tests_named_as_another_subject_come_last():
+    name, path = "_kernel.lockstep.subject", layers.PACKAGE / "_kernel/lockstep/subject.py"
+    folder = "tests/python"
+    found = modules.by_subject(
+        [f"{folder}/profile/test_costs.py", f"{folder}/prove/test_prove_ci.py",
+         f"{folder}/compare/test_lockstep_names.py", f"{folder}/compare/test_lockstep_loaded.py"], name, path
+    )  # fmt: skip
+    assert [pathlib.Path(one).stem for one in found[:2]] == ["test_lockstep_loaded", "test_lockstep_names"]
+    assert found[2:] and all("lockstep" not in one for one in found[2:])
 
 
 def test_users_of_a_module_by_the_names_that_they_take():
@@ -190,7 +248,10 @@ def test_files_of_the_tests_that_were_measured_are_there():
 @pytest.mark.parametrize(
     "sentence, has",
     [
-        ("Reads ELF files.", True), ("The reader of ELF files.", False), ("Launches:", True),
+        ("Reads ELF files.", True), ("The reader of ELF files.", False), ("Launches:", False),
+        ("Copies and fills.", False), ("Tensor maps: the bytes that kernels pass.", False),
+        ("Registers, constants and literals as LLVM prints them.", False),
+        ("Lists, adds and removes releases.", True), ("Names and sums counters.", True),
         ("Values in the registers of a kernel that runs.", False), ("RaceCheck reports races.", True),
         ("Each fault that a check reports says what to do.", True),
         ("The heap from which malloc takes.", False),

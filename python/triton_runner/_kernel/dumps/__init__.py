@@ -1,1 +1,1 @@
-"""Dumps: any value of a running kernel, at any level, as arrays."""
+"""Records any value of a running kernel, at any level, as arrays."""

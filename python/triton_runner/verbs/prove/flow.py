@@ -1,4 +1,5 @@
-"""Follows the order of blocks, and which values decide addresses, masks, branches and bounds."""
+"""Follows the order of blocks, and which values decide addresses, masks, branches and bounds. It is tested
+through tests/python/prove/test_prove_odd.py: kernels that leave from within a branch, and loops."""
 
 from __future__ import annotations
 

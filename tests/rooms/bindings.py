@@ -1,0 +1,67 @@
+"""Tells where a file of python/bindings stands, with what it gives Python."""
+
+import pathlib
+import re
+
+from rooms.commands import commands
+from rooms.cpp import (
+    ARCHITECTURE,
+    described_room,
+    files_of_cpp,
+    included_by,
+    names_for_page,
+    reached,
+    room_of,
+    tests_through,
+    users_of,
+)
+from rooms.described import page_of
+from rooms.tree import Facts, grouped, library_of, name_of, plain, table, text_of, told
+
+
+def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
+    """Tells a file of python/bindings. Its users are the modules that take its names (`python_tests`: each
+    with its tests), or the other bindings that call it."""
+    modules, users = list(python_tests), users_of(path)
+    found = [*told(path), *reached().get(name_of(path), [])]
+    found += [one for tests in python_tests.values() for one in tests if path.stem in one or not found]
+    found = [one for one in found if not one.startswith("src/")]
+    user, others = ("", []) if found else tests_through(path, users)
+    own = {
+        path,
+        *(one for one in files_of_cpp() if path in included_by().get(one, ()) and not library_of(one)),
+    }
+    near = [one for one in files_of_cpp() if library_of(one) and own & {*included_by().get(one, ())}]
+    pages: dict[str, int] = {}
+    for one in near:
+        _, page = described_room(one, room_of(one))
+        page = page or table("architecture.md")[library_of(one)][1]
+        named = {*path.stem.split("_")} & {*re.split("[_/]", room_of(one))}
+        pages[page] = pages.get(page, 0) + 1 + 3 * is_same(path, one) + 4 * len(named)
+    page = max(pages, key=lambda one: (one != ARCHITECTURE, pages[one]), default=ARCHITECTURE)
+    library = plain(table("architecture.md")["python/bindings"][0][1])
+    return [
+        ("library", f"python/bindings: {library}"),
+        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
+        ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
+        ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
+         or "those of who uses it"),
+        ("page", page_of([path], names_for_page(path), page)),
+        ("try", commands(found or others, path)),
+    ]  # fmt: skip
+
+
+def is_same(path: pathlib.Path, header: pathlib.Path) -> bool:
+    """Whether a binding is about a header, by its name: probe_debugger.cpp is about probe/debugger.h."""
+    return header.stem in path.stem or path.stem in header.stem
+
+
+def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
+    """The submodule of _core that a binding fills, and the names that it gives it: those of functions and
+    classes, and not of methods, which other objects have too."""
+    text = text_of(path)
+    names = re.findall(r'\b(?:(?<=\w\.)def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
+    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
+    return (module[1] or module[2]) if module else "", [
+        name for name in dict.fromkeys(names) if not name.startswith("__")
+    ]

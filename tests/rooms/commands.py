@@ -1,0 +1,70 @@
+"""Says with which commands the tests of a file of C++ are run."""
+
+import pathlib
+import re
+
+from rooms.tree import ROOT, grep, library_of, text_of
+
+MOST_CASES = 8  # in one command
+MOST_OF_A_KIND = 16  # of one beginning
+MOST_OF_USERS = 3  # with tests of their own; what more files use is tested by any of them
+
+
+def makers(tests: list[str]) -> list[str]:
+    """The modules that make the golden cases among some tests."""
+    names = [pathlib.Path(one).stem for one in tests if one.startswith("build/golden/")]
+    found = [grep(rf"[\"'(/]{re.escape(name)}\b", "tests/golden/*.py") for name in names[:4]]
+    return list(dict.fromkeys(one[0] for one in found if one))
+
+
+def beginning_of(case: str, cases: list[str]) -> str:
+    """The beginning that a case shares with others of the list, "ptx/warp-" or "check/bad-hints-", where
+    there are some more of that name: one of a kind notices what another does not."""
+    begun = re.match(r".*/(?:bad-)?[^/-]+-", case)
+    those = sum(one.startswith(begun[0]) for one in cases) if begun else 0
+    return begun[0] if 1 < those < len(grep("", f"tests/cases/{begun[0]}*")) <= MOST_OF_A_KIND else case
+
+
+def commands(tests: list[str], path: pathlib.Path) -> str:
+    """How the cases, and the first tests of each other kind, are run."""
+    found, kinds, cases, made = [], set(), [], []
+    for test in tests:
+        kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
+        if (ROOT / test).is_dir() or (kind in kinds and kind != "case"):
+            continue
+        if kind == "case":
+            place = test.removeprefix("tests/cases/").removeprefix("build/golden/")
+            cases.append(name := str(pathlib.Path(place).with_suffix("")))
+            made += [name] if test.startswith("build/") else []
+        if kind in kinds:
+            continue
+        kinds.add(kind)
+        if kind == "case":
+            found.append("")  # of all of them, in the place of the first
+        elif kind == ".py":
+            found.append(f"pytest -q {test}")
+        else:
+            found.append(unit(ROOT / test))
+    if cases:
+        cases = list(dict.fromkeys(beginning_of(one, cases) for one in cases))
+        shown = " ".join(cases[:MOST_CASES])
+        more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
+        make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""
+        found[found.index("")] = f"{make}python tests/run_cases.py {shown}{more}"
+    if "simd" in path.parts or (library_of(path) in ("lanes", "num") and path.suffix == ".cpp"):
+        found.append('make test PARTS="build isas"')
+    public = ["ninja -C build/release public_headers"] if path.is_relative_to(ROOT / "include") else []
+    if not found:
+        return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
+    return "; ".join(["make develop", *public, *found])
+
+
+def unit(path: pathlib.Path) -> str:
+    """The command that runs the unit tests of a file: the longest name part that they have in common."""
+    names = re.findall(r"^TEST\((\w+)", text_of(path), re.M)
+    common = names[0] if names else ""
+    while common and not all(name.startswith(common) for name in names):
+        common = common[:-1]
+    library = library_of(path) or "invented"
+    program = f"ninja -C build/release {library}_test && build/release/{library}_test"
+    return f"{program} {common}".rstrip()
