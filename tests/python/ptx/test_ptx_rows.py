@@ -26,7 +26,7 @@ ALLOWED = {
     "src/simt/front/ptx/contract.cpp": ({"kDiv", "kMul"}, CONTRACTION),
     "src/tile/machine/asm_program.cpp": ({"kDiv", "kBra"}, CONTRACTION),
     "src/simt/front/ptx/origin.cpp": (
-        {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
+        {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd", "kAtom", "kShfl", "kCall"},
         "which operands an address may come of",
     ),
     "src/simt/front/ptx/exact.cpp": (
