@@ -14,7 +14,7 @@ from dap.client import Client
 
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "triton_runner", "debug", "--dap"]
-PATIENCE = 30  # seconds for an answer: a guard against hangs
+PATIENCE = 120  # seconds for an answer: a guard against hangs
 GOING = {
     "configurationDone", "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "pause",
     "terminate",
