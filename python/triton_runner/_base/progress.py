@@ -92,12 +92,6 @@ class _Looks(_Lines):
                 told, wanted = passed, max(LINES_EVERY, 2 * wanted)
 
 
-def handed_on(is_here: bool) -> None:
-    """After a fork that keeps no thread: what is under way is told by one of the two processes."""
-    for one in filter(_is_lines, [*_under_way]):
-        one.start() if is_here else one.stop()
-
-
 def _is_lines(who) -> bool:
     return isinstance(who, _Lines)
 

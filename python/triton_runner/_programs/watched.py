@@ -139,7 +139,6 @@ def _forked() -> End | None:
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON | {signal.SIGCHLD})
     child = os.fork()
-    progress.handed_on(child == 0)
     if child == 0:
         end_with_parent()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
