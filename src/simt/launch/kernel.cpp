@@ -151,10 +151,6 @@ class SimtKernel final : public exec::Kernel {
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.keeps_state = options.counter || std::ranges::any_of(code.globals, &Code::Global::writable);
     launch.keeps_state |= code.uses_heap || code.uses_workspace;
-    if (options.checks & exec::kCheckView)
-      for (const Source& source : code.sources)
-        if (const auto place = code.listing->parameter_of(source, plan_.pointers()))
-          launch.owners[&source] = *place + 1;
     launch.checked = (options.checks & ~(exec::kCheckBounds | exec::kCheckHazard | exec::kCheckView)) != 0;
     launch.keeps_state |= launch.checked;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();

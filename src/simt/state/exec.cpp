@@ -72,9 +72,10 @@ std::string distance_text(const std::string& name, uint64_t base, uint64_t addre
 }  // namespace
 
 void Exec::keep_to_owner(const Operands& in) {
-  const auto& owners = worker->launch->owners;
-  const auto at = owners.find(source_of(code(), in));
-  worker->memory.keep_to(at == owners.end() ? 0 : at->second);
+  const Source* source = source_of(code(), in);
+  std::optional<uint32_t> parameter;
+  if (source) parameter = code().listing->parameter_of(*source, launch().plan->pointers());
+  worker->memory.keep_to(parameter ? *parameter + 1 : 0);
 }
 
 exec::Trap Exec::made_trap(const Operands& in, exec::Cause cause, std::string message, uint32_t lane,

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <triton_runner/exec/memory.h>
@@ -51,8 +50,6 @@ struct Launch : machine::Grid {
   // For check="race": what an experiment has to tell, and the launch that is one.
   std::vector<Doubt>* doubts = nullptr;
   OtherOrder* other_order = nullptr;
-  // For check="view": 1 + the number of the parameter by whose pointer an instruction of the text accesses memory.
-  std::unordered_map<const Source*, uint32_t> owners;
   exec::UndoLog* log = nullptr;  // the checks tell it of writes to global memory; null: there is none
 };
 
@@ -142,14 +139,14 @@ struct Exec : Lanes {
 
   // Checked memory. `global` gives the host pointer of [address, address + bytes) or null after a trap that
   // names lane and nearest tensor. A launch that goes on after faults gets memory of its own in that place.
-  // The memory as this instruction may access it.
+  std::byte* global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
+  // The memory as this instruction may access it: under check="view" that of the argument whose pointer it goes by.
   exec::MemoryView& memory_for(const Operands& in) {
-    if (!worker->launch->owners.empty()) [[unlikely]]
+    if (worker->launch->options->checks & exec::kCheckView) [[unlikely]]
       keep_to_owner(in);
     return worker->memory;
   }
   void keep_to_owner(const Operands& in);
-  std::byte* global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
   // A 32-bit shared address of this block or of the cluster.
   std::byte* shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write);
   std::byte* local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes);

@@ -2,6 +2,9 @@
 // PTX.
 #include "front/ptx/listing.h"
 
+#include <map>
+#include <mutex>
+
 #include "front/ptx/origin.h"
 
 namespace triton_runner::simt {
@@ -73,7 +76,10 @@ class PtxListing final : public Listing {
   }
   Exact exact(const Source& s) const override { return exact_of(of(s)); }
   std::optional<uint32_t> parameter_of(const Source& access, uint64_t candidates) const override {
-    return simt::parameter_of(entry_, of(access), candidates);
+    std::lock_guard lock(mutex_);
+    const auto [at, is_new] = parameters_.try_emplace({&of(access), candidates});
+    if (is_new) at->second = simt::parameter_of(entry_, of(access), candidates);
+    return at->second;
   }
 
  private:
@@ -81,6 +87,8 @@ class PtxListing final : public Listing {
 
   std::shared_ptr<const ptx::Module> module_;
   const ptx::Function& entry_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<const ptx::Instruction*, uint64_t>, std::optional<uint32_t>> parameters_;
 };
 
 }  // namespace
