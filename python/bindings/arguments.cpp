@@ -442,11 +442,12 @@ class Binder {
 }  // namespace
 
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                           std::string_view device, Conversion conversion, bool check_elements, bool views) {
+                           std::string_view device, Conversion conversion, bool check_elements,
+                           uint32_t checks) {
   Binder binder(kernel, device);
   binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
-  binder.keep_to_views(views);
+  binder.keep_to_views((checks & exec::kCheckView) != 0);
   for (const NamedValue& value : values)
     if (!binder.add(value)) wrong_count(kernel, values);
   if (!binder.complete()) wrong_count(kernel, values);

@@ -21,11 +21,12 @@ struct BoundArguments {
 enum class Conversion { kStrict, kTriton, kWrapping };
 
 // The values for the kernel's parameters, in order; check_elements: tensors have to be of the parameters'
-// element types; views: of a view its elements are the memory, for its own pointer alone (kCheckView). Errors: too many or too few values; a value of the wrong type, out of range, not contiguous,
-// or on another device than `device` ("cpu", "cuda", "hip").
+// element types; checks: under kCheckView the memory of a view is its elements, for its own pointer alone. Errors: too many
+// or too few values; a value of the wrong type, out of range, not contiguous, or on another device than `device` ("cpu",
+// "cuda", "hip").
 BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
                            std::string_view device, Conversion conversion, bool check_elements = false,
-                           bool views = false);
+                           uint32_t checks = 0);
 
 // Scripts whose CPU tensors say that they are CUDA tensors (--pretend-cuda): devices of tensors are not
 // compared.

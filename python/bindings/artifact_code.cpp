@@ -61,7 +61,7 @@ class ArtifactCode {
     const std::vector<NamedValue> values = flatten(named);
     const std::shared_ptr<const Plan> plan = find(values, options.shared, mode, load);
     BoundArguments bound = bind_values(*plan->kernel, chosen(values, plan->kept), options.device,
-                                       Conversion::kStrict, true, (options.checks & exec::kCheckView) != 0);
+                                       Conversion::kStrict, true, options.checks);
     python::launch(*plan->kernel, make_grid(grid), options, bound.arguments, bound.memory);
   }
 
@@ -182,8 +182,8 @@ std::vector<NamedValue> settled(exec::Kernel& kernel, std::vector<NamedValue> va
 
 void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, const Options& options) {
   const std::vector<NamedValue> values = settled(kernel, flatten(named), options.device);
-  BoundArguments bound = bind_values(kernel, values, options.device, Conversion::kStrict, true,
-                                     (options.checks & exec::kCheckView) != 0);
+  BoundArguments bound =
+      bind_values(kernel, values, options.device, Conversion::kStrict, true, options.checks);
   launch(kernel, make_grid(grid), options, bound.arguments, bound.memory);
 }
 

@@ -215,8 +215,8 @@ void Launcher::run(const std::array<int64_t, 3>& grid, PyObject* const* args, si
     };
     return launch(*kernel, grid, options, (*scratch).arguments, (*scratch).memory, whole);
   }
-  BoundArguments bound = bind_values(*kernel, values(args), options.device, conversion(), false,
-                                     (options.checks & exec::kCheckView) != 0);
+  BoundArguments bound =
+      bind_values(*kernel, values(args), options.device, conversion(), false, options.checks);
   launch(*kernel, grid, options, bound.arguments, bound.memory);
 }
 
