@@ -12,10 +12,10 @@
 namespace triton_runner::amdgcn {
 namespace {
 
-constexpr uint8_t kMostBehind = 64;  // as many behind an operation as any wait counts
+constexpr uint8_t kMostSince = 64;  // operations since, as many as any wait counts
 
 struct UnderWay {
-  uint8_t behind = 0;
+  uint8_t since = 0;  // operations of the same counter
   bool over = false;  // a barrier
 };
 using Reads = std::map<uint32_t, UnderWay>;  // by the number of the read
@@ -25,8 +25,8 @@ bool joined_reads(Reads& there, const Reads& state) {
   for (const auto& [read, under] : state) {
     const auto [it, is_new] = there.try_emplace(read, under);
     UnderWay& held = it->second;
-    changed |= is_new || under.behind > held.behind || under.over > held.over;
-    held = {std::max(held.behind, under.behind), held.over || under.over};
+    changed |= is_new || under.since > held.since || under.over > held.over;
+    held = {std::max(held.since, under.since), held.over || under.over};
   }
   return changed;
 }
@@ -49,7 +49,7 @@ LateReads late_reads(const Module& module, const Kernel& kernel) {
     if (is_called(in, "s_wait")) {
       const auto left = left_by(in)[kLds];
       std::erase_if(state, [&](const auto& entry) {
-        const bool ends = left && entry.second.behind >= *left;
+        const bool ends = left && entry.second.since >= *left;
         if (ends && reports && entry.second.over) found[entry.first].push_back(at);
         return ends;
       });
@@ -57,7 +57,7 @@ LateReads late_reads(const Module& module, const Kernel& kernel) {
     if (is_called(in, "s_barrier"))
       for (auto& [read, under] : state) under.over = true;
     if (!is_memory(in) || counter_of(in, generation) != kLds) return;
-    for (auto& [read, under] : state) under.behind = std::min<uint8_t>(under.behind + 1, kMostBehind);
+    for (auto& [read, under] : state) under.since = std::min<uint8_t>(under.since + 1, kMostSince);
     if (is_called(in, "ds_read") && in.operands.size() == 2) state[at] = {};
   };
   follow_ways<Reads>(kernel, joined_reads, step);

@@ -36,7 +36,7 @@ class Kept {
     std::vector<Copy> blocks_;
     std::map<std::string, std::string, std::less<>> variables_;  // of the module, by name
   };
-  // Names that it does not look at are written into the folder, once each: who asked for another one is told which there were.
+  // Writes the names that it does not look at into the folder, once each, for whoever asked for a name that was not launched.
   bool looks_at(const Launch& launch);
   // fault: its first line; empty: the launch ran to its end.
   void take(const Launch& launch, uint64_t number, const Before& before, const std::string& fault);

@@ -105,7 +105,7 @@ def of_verb(verb: str, path: pathlib.Path) -> list[str]:
 
 @functools.cache
 def code_words(path: pathlib.Path) -> frozenset[str]:
-    """The words that a file of Python writes: names and texts, without those of fewer than four letters."""
+    """The words that a file of Python writes: names and strings, without those of fewer than four letters."""
     return frozenset(re.findall(r"[a-z]{4,}", text_of(path).lower().replace("_", " ")))
 
 

@@ -19,7 +19,7 @@ inline exec::LaunchOptions options(int64_t programs, int threads) {
   return o;
 }
 
-// Returns the trap of a launch in which each program in `what` does that. words: of x, but for x[n]; else one a program.
+// Returns the trap of a launch in which each program in `what` does that. words: of x, but for x[n]; 0: as many as programs.
 inline exec::Trap trap_of(exec::Kernel& kernel, const std::map<int, int>& what,
                           const exec::LaunchOptions& options, int64_t words = 0) {
   std::vector<int32_t> x(static_cast<size_t>(words ? words : options.grid[0]) + 1);

@@ -36,7 +36,7 @@ class Memory {
   // Whether an argument has allocations of its own.
   bool has_owner(uint32_t owner) const;
   // "4 bytes past the end of argument 'x' (f32[1024])", seen from the nearest allocation, or from the one
-  // that holds the address `from` and is the owner's. Empty where there is no allocation at all.
+  // that holds the address `from` and is the owner's. Empty without allocations.
   std::string describe(uint64_t address, uint64_t bytes, uint64_t from = 0, uint32_t owner = 0) const;
 
  private:

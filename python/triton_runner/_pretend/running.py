@@ -153,7 +153,7 @@ def asks_for_cuda(error: BaseException) -> bool:
 
 
 def lacks_driver(error: BaseException) -> bool:
-    """Returns whether an error says that there is no libcuda.so.1: in the words of the loader, of numba and
+    """Returns whether an error says that libcuda.so.1 is missing: in the words of the loader, of numba and
     of NVIDIA's packages."""
     words = ("libcuda.so", "CUDA driver library cannot be found", '"cuda" is an NVIDIA driver library')
     return any(word in str(error) for word in words)

@@ -29,8 +29,8 @@ struct MissingWait {
 std::vector<MissingWait> missing_waits(const Module& module, const Kernel& kernel);
 std::vector<MissingWait> missing_scalar_waits(const Kernel& kernel);  // those of gfx12, which are among them
 
-// Reads of LDS that no wait ends before a barrier, so that they may come after what other wavefronts write behind it, and the waits
-// behind the barrier that end each; both by their numbers in the body.
+// Reads of LDS that no wait ends before a barrier, so that they may come after what other wavefronts write once they have passed
+// it, and the waits after the barrier that end each; both by their numbers in the body.
 //
 //   ds_read_b32 v1, v2
 //   s_barrier                             another wavefront goes on, and writes what is still to be read

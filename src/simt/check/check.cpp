@@ -128,7 +128,7 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
   std::vector<std::string> notes = {"the other access is " + place_text(*launch_.code, *other.in)};
   if (source_of(in).is_late || source_of(*other.in).is_late)
     notes.push_back(
-        "the read is issued before the barrier and waited for behind it, so that it may come after the "
+        "the read is issued before the barrier and waited for after it, so that it may come after the "
         "write");
   x.trap(in, exec::Race::kShared,
          std::string(write ? "it writes " : "it reads ") + what + ", which " + who +

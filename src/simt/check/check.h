@@ -375,7 +375,7 @@ class Checks {
   uint32_t known_of_ = 0;
   uint32_t reading_ = 0;
   machine::History global_;
-  // The launch's log is told of what is about to be written to global memory, of each stretch of it once.
+  // Tells the launch's log what is about to be written to global memory, of each stretch of it once.
   void tell(uint64_t address, uint64_t bytes);
   std::pair<uint64_t, uint64_t> told_;
   const machine::Unwritten unwritten_;

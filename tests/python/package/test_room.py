@@ -169,8 +169,8 @@ def test_a_public_header_of_several_rooms_has_none():
 
 
 def test_no_bare_short_name_is_looked_for():
-    """A user of a file is found by the header that it includes, by a name that is no common word, or by the
-    namespace in front of the name."""
+    """A user of a file is found by the header that it includes, by a name that is not a common word, or by
+    the namespace in front of the name."""
     load = ROOT / "src/simt/front/ptx/load.cpp"
     for name in cpp.users_of(load):
         assert "simt::load(" in (ROOT / name).read_text() or "simt.h" in (ROOT / name).read_text()
