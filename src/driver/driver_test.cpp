@@ -86,6 +86,24 @@ TEST(wrong_handles_sizes_and_pointers) {
   CHECK_EQ(cuCtxSynchronize(), 0);
 }
 
+TEST(a_buffer_of_parameters_has_their_size) {  // the errors of more bytes are an H200's
+  Fixture f;
+  Address x = f.floats({1, 2, 3});
+  struct {
+    Address x;
+    int n;
+  } values{x, 3};
+  const auto launch = [&](size_t bytes) {
+    void* extra[] = {reinterpret_cast<void*>(1), &values, reinterpret_cast<void*>(2), &bytes, nullptr};
+    return cuLaunchKernel(f.scale, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra);
+  };
+  CHECK_EQ(launch(12), 0);
+  CHECK_EQ(launch(8), kInvalidValue);
+  CHECK_EQ(launch(sizeof values), kLaunchOutOfResources);  // with the padding of the structure
+  CHECK_EQ(launch(13), kLaunchOutOfResources);
+  CHECK(f.read(x, 3) == (std::vector<float>{2, 4, 6}));
+}
+
 TEST(a_block_above_the_launch_bounds_is_an_invalid_value) {
   Fixture f;
   Handle module = nullptr, k = nullptr;

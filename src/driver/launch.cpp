@@ -213,10 +213,16 @@ Error read_values(const Function& f, void** params, void** extra, Launch* out) {
         return refused("'extra' has words that are no CU_LAUNCH_PARAM_*");
     }
     if (!buffer && f.param_bytes) return refused("'extra' has no buffer of its parameters");
-    if (bytes < f.param_bytes)
-      return refused("its " + std::to_string(f.params.size()) + " parameters have " +
-                     std::to_string(f.param_bytes) + " bytes, and the launch gives " + std::to_string(bytes) +
-                     ": an argument is missing, or has another type");
+    if (bytes !=
+        f.param_bytes) {  // an H200 refuses more bytes so, and takes what it finds in place of missing ones
+      const bool is_short = bytes < f.param_bytes;
+      const std::string sizes = "its " + std::to_string(f.params.size()) + " parameters have " +
+                                std::to_string(f.param_bytes) + " bytes, and the launch gives " +
+                                std::to_string(bytes);
+      return not_launched(f, is_short ? kInvalidValue : kLaunchOutOfResources,
+                          sizes + (is_short ? ": an argument is missing, or has another type"
+                                            : ": there is an argument too many, or one of another type"));
+    }
   } else if (!params && !f.params.empty()) {
     return refused("it has " + std::to_string(f.params.size()) + " parameters, and the launch gives none");
   }
