@@ -11,6 +11,7 @@ import re
 
 from triton.backends.compiler import GPUTarget
 
+from triton_runner._base.errors import fail
 from triton_runner._worker import job
 
 
@@ -24,7 +25,12 @@ class StoppedTarget(GPUTarget):
 
 
 def make_target(target: str, level: str | None = None) -> GPUTarget:
-    """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given."""
+    """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given. A target that
+    the Triton at hand does not compile for is refused: LLVM would take another processor in its place."""
+    try:
+        job.check_target(target)
+    except job.Refused as error:
+        raise fail(error.message, *error.notes) from None
     fields = job.target_fields(target)
     return StoppedTarget(*fields, level) if level else GPUTarget(*fields)
 

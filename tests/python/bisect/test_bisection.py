@@ -60,6 +60,14 @@ def test_how_a_program_ends(tmp_path, end, status, verdict, why):
     assert [one["why"] for one in said["release"]["unknown"]] == ([why] if why else [])
 
 
+@pytest.mark.parametrize("value", ["index", "index * 2"], ids=["right", "wrong"])
+def test_a_target_that_no_release_compiles_for(tmp_path, value):
+    program = HEAD.replace("VALUE", value) + "assert (out == np.arange(64)).all()"
+    status, said = judge(tmp_path, program, "--target", "cuda:999")
+    assert (status, said["verdict"]) == (125, "unknown")
+    assert all("does not compile for cuda:999" in one["why"] for one in said["release"]["unknown"])
+
+
 def test_a_relative_name_is_of_the_folder_of_the_caller(tmp_path, monkeypatch):
     """The second search is answered by the worker of the first, which was started in another folder."""
     for name in ("first", "second"):

@@ -60,7 +60,7 @@ REFUSED = [
     (("exec", "--device", "cpu", "--target", "cuda:42", IR, *ADD), NEAR_42),
     (("dump", "--device", "cpu", "--target", "cuda:42", "fails.py"), NEAR_42),
     (("verify", "-t", "cuda:42", "fails.py"), NEAR_42),
-    (("report", "-t", "cuda:42", "fails.py"), NEAR_42),
+    *(((verb, "-t", "cuda:42", "fails.py"), NEAR_42) for verb in ("report", "bits", "profile", "configs")),
     (("compile", "-t", "cuda:42", KERNEL, "-s", "*f32, *f32, *f32, i32, 64"), NEAR_42),
     (("translate", IR, "--to", "9.9.9"), ("there is no Triton release '9.9.9'", "releases: 3.0.0, ")),
     (

@@ -35,6 +35,14 @@ def test_a_negative_grid_is_an_error():
         plain_add[(-1,)](x, x, x, 4, BLOCK=64)
 
 
+@pytest.mark.parametrize("target", ["cuda:42", "cuda:999", "hip:gfx943"])
+def test_a_target_that_triton_does_not_compile_for(target):
+    x = torch.zeros(4)
+    with triton_runner.using(target=target), pytest.raises(triton_runner.DiagnosticError) as refused:
+        plain_add[(1,)](x, x, x, 4, BLOCK=64)
+    assert f"does not compile for {target}" in str(refused.value)
+
+
 def test_what_programs_ask_the_driver():
     active = driver.active
     assert active.get_active_torch_device() == torch.device("cpu")

@@ -145,6 +145,14 @@ def test_a_program_that_launches_nothing(tmp_path):
     assert done.returncode == 125 and "no kernel was launched: FILE.py:NAME looks at" in done.stdout
 
 
+def test_a_target_that_nothing_compiles_for(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(TAKE)
+    done = warm.cli("prove", "-t", "cuda:999", str(path))
+    assert done.returncode == 2 and "does not compile for cuda:999" in done.stderr
+    assert "no kernel was launched" not in done.stdout + done.stderr
+
+
 def test_a_launch_that_goes_wrong_is_looked_at(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(

@@ -19,7 +19,9 @@ def suite_of(proofs: Proofs, subject: str, version: str) -> Suite:
             Check("exit status", subject, "error", f"the program ended with status {proofs.status}")
         )
     checks += [Check("assumptions", subject, "error", one.text) for one in proofs.broken]
-    if not proofs.proofs:
+    state = "skipped" if proofs.proofs else "error"
+    checks += [Check("kernels", subject, state, f"not looked at: {one.text}") for one in proofs.left_out]
+    if not checks:
         checks.append(Check("launches", subject, "error", "no kernel was launched"))
     return Suite("prove", subject, version, tuple(checks), subject, proofs.exit_status, RULES)
 

@@ -6,6 +6,7 @@ import functools
 
 import click
 
+from triton_runner import _settings
 from triton_runner._base.errors import fail
 from triton_runner._base.progress import telling
 from triton_runner._programs.ci import ci_options, write_ci
@@ -55,7 +56,7 @@ def prove_command(
     """
     from triton_runner.verbs.prove.solver import z3
 
-    with prints_aside(as_json), telling() as say:
+    with prints_aside(as_json), telling() as say, _settings.using(target=how["target"]):
         check_settings()
         z3()
         asked = Proving(tuple(names), most, tuple(given), program.grid, tuple(properties), seconds, jobs, say)

@@ -23,7 +23,7 @@ def text_of(result: Proofs) -> str:
         lines.append(f"not as assumed: {reason.text}")
     for reason in result.left_out:
         lines.append(f"not looked at: {reason.text}{_at(reason)}")
-    if not result.proofs:
+    if not result.proofs and not result.left_out:
         lines.append("no kernel was launched: FILE.py:NAME looks at a kernel of a file without a launch")
     if result.status:
         lines.append(f"the program itself ended with status {result.status}")
