@@ -132,6 +132,55 @@ def sort_case() -> Case:
     return row_case("sort", kernels.row_sort, lambda: torch.sort(x, 1, out=found)[0], out, x, 0)
 
 
+def programs_case(n: int) -> Case:
+    """All programs on one row."""
+    x, out = torch.randn(128), torch.empty(128)
+    rows, reference = x.expand(n, 128), torch.empty(n, 128)
+    return Case(
+        "softmax", f"{n:,} programs", kernels.softmax, (n,), (out, x, 0, 0, 128), {"BLOCK": 128}, out,
+        lambda: torch.ops.aten._softmax.out(rows, 1, False, out=reference)[0], "f32", 1e-6, 0, 0,
+    )  # fmt: skip
+
+
+def elements_case(n: int) -> Case:
+    x, y, out, reference = torch.randn(n), torch.randn(n), torch.empty(n), torch.empty(n)
+    return Case(
+        "vector add", f"{n:,} elements", kernels.vector_add, (n // 1024,), (x, y, out, n), {"BLOCK": 1024},
+        out, lambda: torch.add(x, y, out=reference), "f32", 0, 0, 0,
+    )  # fmt: skip
+
+
+def trips_case(n: int) -> Case:
+    """One program, whose three loops have n trips each."""
+    cols = 1024 * n
+    x, w, b = torch.randn(1, cols), torch.rand(cols), torch.rand(cols)
+    y, mean, rstd = torch.empty_like(x), torch.empty(1), torch.empty(1)
+    return Case(
+        "layer norm", f"{n:,} trips", kernels.layer_norm, (1,), (x, y, w, b, mean, rstd, cols, cols, 1e-5),
+        {"BLOCK": 1024}, y, lambda: torch.native_layer_norm(x, (cols,), w, b, 1e-5)[0], "f32", 1e-3, 0, 0,
+    )  # fmt: skip
+
+
+def warps_case(n: int) -> Case:
+    x = torch.randn(64, 8192)
+    out, reference = torch.empty_like(x), torch.empty_like(x)
+    return Case(
+        "softmax", f"{n} warps", kernels.softmax, (64,), (out, x, 8192, 8192, 8192),
+        {"BLOCK": 8192, "num_warps": n}, out, lambda: torch.ops.aten._softmax.out(x, 1, False, out=reference),
+        "f32", 1e-6, 0, 0,
+    )  # fmt: skip
+
+
+def named(name: str) -> Case:
+    """The case of a short name, or one that scaling.py makes larger and larger: "programs:1000"."""
+    axis, _, size = name.partition(":")
+    if not size:
+        return cases()[name]()
+    torch.manual_seed(0)
+    grown = {"programs": programs_case, "elements": elements_case, "trips": trips_case, "warps": warps_case}
+    return grown[axis](int(size))
+
+
 def cases() -> dict[str, Callable[[], Case]]:
     """By a short name; made when asked for, from the same random numbers in every process."""
 

@@ -36,7 +36,7 @@ def main() -> None:
                                for one, all_ in zip(least[::2], least[1::2], strict=True)])  # fmt: skip
         print("| " + " | ".join(rows[-1]) + " |", flush=True)
     for worker in workers:
-        worker.process.stdin.close()
+        worker.close()
     if options.write:
         what = (
             f"Milliseconds of a launch, CPU time on one core and wall clock on {options.cores}, and how many "

@@ -24,7 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "tests"))
 from suite import results as kept  # noqa: E402
 
-ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast", "ptx-checked", "cubin", "cubin-fast")
+ENGINES = ("interpreter", "torch", "ttir", "ttgir", "ptx", "ptx-fast", "ptx-checked", "cubin", "cubin-fast")
+FOREIGN = ENGINES[:2]  # they run without this package
 CHECKED = {"mma": "fast", "check": "oob,uninit,race"}
 # The table that is kept has these columns of milliseconds, and of quotients.
 KEPT = ("torch", "ttir", "ttgir", "ptx-fast", "cubin-fast", "ptx-checked")
@@ -40,7 +41,7 @@ HELD = {
         "ONEDNN_MAX_CPU_ISA": "AVX2",
     },
 }
-SAMPLE_SECONDS, TURN_SECONDS = 1e-3, 0.02
+SAMPLE_SECONDS, TURN_SECONDS, SLOW_MILLISECONDS = 1e-3, 0.02, 300
 
 
 def sample(run, launches: int, clock) -> float:
@@ -56,7 +57,7 @@ def work(engine: str, cores: int) -> None:
     engine, _, variant = engine.partition("-")
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
     clock = time.process_time if cores == 1 else time.perf_counter
-    if engine != "torch":
+    if engine not in FOREIGN:
         import triton_runner
     import cases
     import torch
@@ -66,10 +67,12 @@ def work(engine: str, cores: int) -> None:
     for line in sys.stdin:
         verb, *name = line.split()
         if verb == "case":
-            case = cases.cases()[name[0]]()
+            case = cases.named(name[0])
             answer = {"title": f"{case.name} {case.size}", "right": True}
             if engine == "torch":
                 run = case.fresh or case.torch
+            elif engine == "interpreter":
+                run = case.launch
             else:
                 settings = {"mma": variant or "exact" if engine in WITHOUT_TILES else case.mma}
                 settings = CHECKED if variant == "checked" else settings
@@ -78,11 +81,13 @@ def work(engine: str, cores: int) -> None:
                 difference = (case.out.float() - case.torch().float()).abs().max().item()
                 answer["right"] = difference <= case.tolerance
                 run = functools.partial(compiled.run, *(*case.grid, 1, 1)[:3], *(None,) * 6, *case.values)
-            once = min(sample(run, 1, clock) for _ in range(3))
+            once = sample(run, 1, clock)
+            if once < SLOW_MILLISECONDS:
+                once = min(sample(run, 1, clock) for _ in range(3))
             launches = max(1, round(SAMPLE_SECONDS * 1e3 / max(once, 1e-4)))
         else:
             answer, end = [], time.perf_counter() + TURN_SECONDS
-            with contextlib.nullcontext() if engine == "torch" else triton_runner.using(**settings):
+            with contextlib.nullcontext() if engine in FOREIGN else triton_runner.using(**settings):
                 while not answer or time.perf_counter() < end:
                     answer.append(sample(run, launches, clock))
         print(json.dumps(answer), file=answers, flush=True)
@@ -101,7 +106,9 @@ class Worker:
         )
         # glibc then keeps freed blocks: torch's new results cost no page faults.
         env |= {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
-        if level != "torch":
+        if level == "interpreter":
+            env["TRITON_INTERPRET"] = "1"
+        elif level != "torch":
             env |= {
                 "TRITON_RUNNER_DEVICE": "cpu",
                 "TRITON_RUNNER_LEVEL": level,
@@ -125,6 +132,10 @@ class Worker:
         if not answer:
             raise SystemExit(f"{self.title} ended at '{request}': its output is above")
         return json.loads(answer)
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def measured(workers: list[Worker], case: str, rounds: int) -> tuple[str, list[list[float]]]:
@@ -170,7 +181,7 @@ def main() -> None:
     parser.add_argument("--isa", choices=HELD, default="best", help="the vectors that both sides may use")
     parser.add_argument("--target", default="cuda:80", help="of ptx and of machine code")
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES[1:])
     parser.add_argument(
         "--beside", type=pathlib.Path, help="another tree, built: its engines are measured too"
     )
@@ -186,7 +197,7 @@ def main() -> None:
     workers = []
     for engine in options.engines:
         workers.append(Worker(engine, options.isa, options.target))
-        if options.beside and engine != "torch":
+        if options.beside and engine not in FOREIGN:
             workers.append(Worker(engine, options.isa, options.target, options.beside))
     if not options.cases:
         import cases
@@ -203,7 +214,7 @@ def main() -> None:
     if options.write:
         record(least, options, "python benchmark/" + " ".join(["in_turn.py", *sys.argv[1:]]))
     for worker in workers:
-        worker.process.stdin.close()
+        worker.close()
 
 
 if __name__ == "__main__":

@@ -1,62 +1,97 @@
-"""How the cost of a launch grows: with programs (1 to 10,000) and with elements (1 K to 16 M), on one thread.
+"""How the cost of a launch grows: with its programs, its elements, the trips of a loop, warps and threads.
 
-    python benchmark/scaling.py [--write] [--quick]
+    python benchmark/scaling.py [--write] [--quick] [--only programs trips ...]
+    python benchmark/scaling.py --draw                   the picture again, of results/bench.json
 
-Programs are those of the softmax kernel, all on one row of 781 elements, so that nothing but their number
-changes. Elements are added by vector_add, 1,024 a program: past the caches it is the memory that is measured.
---write draws doc/measurements/scaling.svg (with matplotlib) and records the figures in results/bench.json.
+Each engine has a process of its own (in_turn.py), and those that are left take turns at each size: an engine
+leaves an axis where a launch takes longer than LONGEST seconds. Programs are those of softmax, all on one row
+of 128, so that nothing but their number changes; elements are added, 1,024 a program; trips are those of
+layer norm's loops, 1,024 elements each, in one program; warps are those that softmax has for a row of 8,192;
+threads those of this process, for a product of 1,024 (wall clock, no interpreter). PTX and machine code are
+for cuda:80, products fast.
+--write records the figures in results/bench.json and draws doc/measurements/scaling.svg (with matplotlib).
 """
 
 import argparse
+import math
 import os
 import pathlib
-import sys
 
-import timing
+import in_turn
 
 HERE = pathlib.Path(__file__).resolve().parent
 PICTURE = HERE.parent / "doc" / "measurements" / "scaling.svg"
-sys.path.append(str(HERE.parent / "tests"))
-from suite import results  # noqa: E402
-
-COLUMNS = ["programs", "microseconds", "ns a program", "", "elements", "microseconds", "ns an element"]
-PROGRAMS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
-ELEMENTS = tuple(1 << k for k in range(10, 25))
-
-
-def microseconds(run, seconds: float) -> float:
-    return timing.least(run, seconds, sample=1e-3) * 1e6
-
-
-def by_programs(seconds: float) -> dict[int, float]:
-    import kernels
-    import torch
-
-    cols = 781
-    x, out = torch.randn(cols), torch.empty(cols)
-    compiled = kernels.softmax[(1,)](out, x, 0, 0, cols, BLOCK=1024)
-    if not torch.allclose(out, torch.softmax(x, 0)):
-        raise SystemExit("the result of softmax is wrong")
-    rest = (*(None,) * 6, out, x, 0, 0, cols, 1024)
-    return {n: microseconds(lambda n=n: compiled.run(n, 1, 1, *rest), seconds) for n in PROGRAMS}
+ENGINES = ("interpreter", "torch", "ttir", "ttgir", "ptx-fast", "cubin-fast")
+AXES = {
+    "programs": [10**k for k in range(7)],
+    "elements": [1 << k for k in range(10, 25, 2)],
+    "trips": [1 << k for k in range(0, 13, 2)],
+    "warps": [1, 2, 4, 8, 16, 32],
+    "threads": [1 << k for k in range(len(os.sched_getaffinity(0)).bit_length())],
+}
+LONGEST = 6.0
+STRAIGHT = 0.15  # a line is straight where its slope in logarithms is 1 up to this
 
 
-def by_elements(seconds: float) -> dict[int, float]:
-    import kernels
-    import torch
+def by_size(axis: str, engines, rounds: int) -> dict[str, list]:
+    """Milliseconds of each engine at each size, the least; None where it was left out."""
+    sizes = AXES[axis]
+    found: dict[str, list] = {engine: [None] * len(sizes) for engine in engines}
+    workers = {engine: in_turn.Worker(engine, "best", "cuda:80") for engine in engines}
+    for place, size in enumerate(sizes):
+        asked = list(workers.values())
+        _, samples = in_turn.measured(asked, f"{axis}:{size}", rounds)
+        for worker, times in zip(asked, samples, strict=True):
+            found[worker.title][place] = times[0]
+        following = sizes[min(place + 1, len(sizes) - 1)] / size
+        for engine in [one for one in workers if found[one][place] * following > LONGEST * 1e3]:
+            workers.pop(engine).close()
+    for worker in workers.values():
+        worker.close()
+    return found
 
-    results = {}
-    for n in ELEMENTS:
-        x, y, out = torch.randn(n), torch.randn(n), torch.empty(n)
-        compiled = kernels.vector_add[(n // 1024,)](x, y, out, n, BLOCK=1024)
-        if not torch.equal(out, x + y):
-            raise SystemExit("the result of vector_add is wrong")
-        values = (n // 1024, 1, 1, *(None,) * 6, x, y, out, n, 1024)
-        results[n] = microseconds(lambda values=values, run=compiled.run: run(*values), seconds)
-    return results
+
+def by_threads(engines, rounds: int) -> dict[str, list]:
+    found: dict[str, list] = {engine: [] for engine in engines if engine != "interpreter"}
+    for cores in AXES["threads"]:
+        workers = [in_turn.Worker(engine, "best", "cuda:80", cores=cores) for engine in found]
+        _, samples = in_turn.measured(workers, "matmul-1024-large", rounds)
+        for worker, times in zip(workers, samples, strict=True):
+            found[worker.title].append(times[0])
+            worker.close()
+    return found
 
 
-def draw(programs: dict, elements: dict) -> None:
+def straight(sizes: list[int], times: list) -> tuple[int, int, float] | None:
+    """The first and the last size of the longest stretch that grows as its sizes do, and the nanoseconds of
+    one more there; None without a stretch of three sizes."""
+    known = [(n, t) for n, t in zip(sizes, times, strict=True) if t is not None]
+    best, begin = None, 0
+    for k in range(1, len(known)):
+        (n, t), (m, u) = known[k - 1], known[k]
+        if abs(math.log(u / t) / math.log(m / n) - 1) > STRAIGHT:
+            begin = k
+        elif k - begin >= 2 and (best is None or k - begin > best[1] - best[0]):
+            best = begin, k
+    if best is None:
+        return None
+    (n, t), (m, u) = known[best[0]], known[best[1]]
+    return n, m, (u - t) / (m - n) * 1e6
+
+
+def described(axis: str, times: list) -> str:
+    """A cell of the table: what one more costs on the straight stretch; of threads how much quicker all
+    are."""
+    if axis == "threads":
+        return f"{times[0] / times[-1]:.1f} times on {AXES[axis][len(times) - 1]}"
+    if axis == "warps":
+        known = [one for one in times if one is not None]
+        return f"{known[0]:.3g} to {known[-1]:.3g} ms" if known else ""
+    line = straight(AXES[axis], times)
+    return f"{line[2]:,.3g} ns, {line[0]:,} to {line[1]:,}" if line else "no straight stretch"
+
+
+def draw(data: dict[str, dict]) -> None:
     import matplotlib
 
     matplotlib.use("svg")
@@ -64,50 +99,48 @@ def draw(programs: dict, elements: dict) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "triton-runner"  # the same file for the same numbers
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for axis, (name, times) in zip(
-        axes, (("programs (softmax)", programs), ("elements (vector add)", elements)), strict=True
-    ):
-        sizes = list(times)
-        rate = times[sizes[-1]] / sizes[-1]
-        axis.loglog(sizes, list(times.values()), "o-", markersize=3, label="measured")
-        axis.loglog(sizes, [rate * n for n in sizes], ":", color="gray", label="proportional")
-        axis.set_xlabel(name)
-        axis.set_ylabel("microseconds")
-        axis.grid(alpha=0.3)
-        axis.legend()
+    figure, axes = pyplot.subplots(2, 3, figsize=(12, 7), layout="constrained")
+    colors = dict(zip(ENGINES, ("gray", "black", "C0", "C2", "C1", "C3"), strict=True))
+    for panel, (axis, found) in zip(axes.flat, data.items(), strict=False):
+        for engine, times in found["milliseconds"].items():
+            known = [(n, t) for n, t in zip(found["sizes"], times, strict=True) if t is not None]
+            panel.loglog(*zip(*known, strict=True), "o-", markersize=3, color=colors[engine], label=engine)
+        panel.set_xlabel(axis)
+        panel.set_ylabel("milliseconds")
+        panel.grid(alpha=0.3)
+    axes.flat[0].legend()
+    for panel in axes.flat[len(data) :]:
+        panel.set_axis_off()
     figure.savefig(PICTURE, metadata={"Date": None})
-
-
-def table(programs: dict, elements: dict) -> list[list[str]]:
-    left = [[f"{n:,}", f"{t:,.1f}", f"{t / n * 1e3:,.0f}"] for n, t in programs.items()]
-    right = [[f"{n:,}", f"{t:,.1f}", f"{t / n * 1e3:.3f}"] for n, t in elements.items()][::2]
-    right += [["", "", ""]] * (len(left) - len(right))
-    return [[*a, "", *b] for a, b in zip(left, right, strict=True)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="the picture, and results/bench.json")
-    parser.add_argument("--quick", action="store_true", help="a twentieth of a second a size")
+    parser.add_argument("--write", action="store_true", help="results/bench.json and the picture")
+    parser.add_argument("--draw", action="store_true", help="the picture of what was recorded, and no more")
+    parser.add_argument("--quick", action="store_true", help="a single turn a size")
+    parser.add_argument("--only", nargs="+", choices=AXES, default=list(AXES), metavar="AXIS")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES, metavar="ENGINE")
     options = parser.parse_args()
-    timing.pinned(TRITON_RUNNER_LEVEL="ttir", TRITON_RUNNER_THREADS="1")
-    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
-    import triton_runner  # noqa: F401  (makes the CPU Triton's device)
-
-    seconds = 0.05 if options.quick else 0.5
-    programs, elements = by_programs(seconds), by_elements(seconds)
-    rows = table(programs, elements)
-    print(results.markdown(COLUMNS, rows))
+    if options.draw:
+        return draw(in_turn.kept.read("bench")["scaling"]["data"])
+    rounds, data, rows = 1 if options.quick else 5, {}, []
+    print("| grows with | " + " | ".join(options.engines) + " |\n|" + "---|" * (len(options.engines) + 1))
+    for axis in options.only:
+        if axis == "threads":
+            found = by_threads(options.engines, rounds)
+        else:
+            found = by_size(axis, options.engines, rounds)
+        data[axis] = {"sizes": AXES[axis], "milliseconds": found}
+        rows.append([axis, *(described(axis, found[one]) if one in found else "" for one in options.engines)])
+        print("| " + " | ".join(rows[-1]) + " |", flush=True)
     if options.write:
-        draw(programs, elements)
-        ends = [list(times.items())[-1] for times in (programs, elements)]
-        a, b = (time / n * 1e3 for n, time in ends)
-        results.record(
-            "bench", "scaling", "a launch by its programs and by its elements ([drawn](scaling.svg))",
-            "make bench ARGS=--plot", {"result": f"{a:.0f} ns a program of softmax, {b:.2f} ns an element of "
-            "vector add, at the most of each"}, table={"columns": COLUMNS, "rows": rows},
+        in_turn.kept.record(
+            "bench", "scaling", "What one more costs where the line is straight, and where that is",
+            "make bench ARGS=--plot", {}, data=data,
+            table={"columns": ["grows with", *options.engines], "rows": rows},
         )  # fmt: skip
+        draw(data)
 
 
 if __name__ == "__main__":

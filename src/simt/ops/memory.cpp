@@ -312,6 +312,52 @@ LANES_INLINE void access_shared(Exec& x, const Operands& in, const Access& a) {
   }
 }
 
+bool at_one_place(const Access& a, const uint32_t* address, uint32_t n) {
+  return a.tables->contiguous32(address, n, 0);
+}
+bool at_one_place(const Access& a, const uint64_t* address, uint32_t n) {
+  return a.tables->contiguous(address, n, 0);
+}
+
+// A thread's local memory lies in one piece, so that a word of all threads is as far apart as they are.
+template <bool kWrite, class T>
+void access_local(Exec& x, const Operands& in, const Access& a) {
+  const uint32_t size = x.code().local_bytes, bytes = a.bytes();
+  if (!is_plain(a) || a.used != ~0u || bytes > size || x.worker->counting || x.goes_on()) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
+  alignas(64) uint64_t places[1024];
+  const T *address = x.reg<T>(in.a), add = static_cast<T>(a.offset);
+  const uint64_t begin = reinterpret_cast<uint64_t>(x.cta->local) + uint64_t{x.first} * size;
+  uint64_t highest = 0, bits = 0;
+  if (at_one_place(a, address, x.count)) {  // of each thread: a variable, or a register that was spilled
+    highest = bits = static_cast<T>(address[0] + add) & ~kWindowMask;
+    for (uint32_t i = 0; i < x.count; ++i) places[i] = begin + highest + uint64_t{i} * size;
+  } else {
+    for (uint32_t i = 0; i < x.count; ++i) {
+      const uint64_t offset = x.on(i) ? static_cast<T>(address[i] + add) & ~kWindowMask : 0;
+      highest = std::max(highest, offset);
+      bits |= offset;
+      places[i] = begin + offset + uint64_t{i} * size;
+    }
+  }
+  if (highest > size - bytes || (bits & (bytes - 1))) return each_lane<kWrite>(x, in, a);
+  Arrays arrays;
+  if constexpr (kWrite) {
+    begin_store(x, a, arrays);
+    a.tables->scatter64(arrays.words, places, 0, x.mask, x.count, a.words, a.word_bytes);
+  } else {
+    begin_arrays(x, a, arrays);
+    a.tables->gather64(arrays.words, places, 0, x.mask, x.count, a.words, a.word_bytes);
+    end_load(x, a, arrays);
+  }
+}
+
+template <bool kWrite>
+Handler local_handler(const Access& a) {
+  return a.address_bytes == 4 ? handler<access_local<kWrite, uint32_t>>
+                              : handler<access_local<kWrite, uint64_t>>;
+}
+
 }  // namespace
 
 void load_param(Exec& x, const Operands&, const Access& a) {
@@ -333,6 +379,7 @@ Handler access_handler(const Access& a, bool write) {
     case Space::kShared:
       return write ? handler<access_shared<true>> : handler<access_shared<false>>;
     case Space::kLocal:
+      return write ? local_handler<true>(a) : local_handler<false>(a);
     case Space::kParam:
       return write ? handler<each_lane<true>> : handler<each_lane<false>>;
     default:
