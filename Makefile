@@ -6,8 +6,8 @@
 #   make test           the tests of every change; the last line counts them (PARTS="cases python": some;
 #                       PARTS="share programs machine asan fuzz tsan releases": those that take turns in .ci/run)
 #   make develop        the package in .venv, editable
-#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
-#                       and elements; ARGS=--write: into doc/measurements/speed.md)
+#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: how cost grows;
+#                       ARGS=--write: into doc/measurements/speed.md)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/verified.md)
 #   make gluon TESTS=<folder>    all of Triton's Gluon tests, 3.9's and the next release's, at ttgir, ptx and cubin of cuda:90

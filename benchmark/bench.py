@@ -2,7 +2,7 @@
 
     python benchmark/bench.py [--write] [--json FILE] [case ...]
     python benchmark/bench.py --reuse --cpu [case ...]     while working on the engine, on a busy machine
-    python benchmark/bench.py --plot                       cost by programs and by elements (scaling.py)
+    python benchmark/bench.py --plot                       how cost grows (scaling.py)
 
 Each engine is measured by a process of its own (measure.py), one after the other, pinned to one core (two for
 the rows of two threads). The exit status is 1 if a result is wrong or slower than what its case asks for.
@@ -242,7 +242,7 @@ def main() -> int:
     parser.add_argument("--cpu", action="store_true", help="compare CPU times: for a machine that others use")
     parser.add_argument("--only", nargs="+", choices=ENGINES, metavar="ENGINE", help=" ".join(ENGINES))
     parser.add_argument(
-        "--plot", action="store_true", help="measure and draw the cost by programs and elements"
+        "--plot", action="store_true", help="measure and draw how cost grows"
     )
     parser.add_argument("cases", nargs="*", help="add, softmax, matmul-512, ... (see cases.py)")
     options = parser.parse_intermixed_args()
