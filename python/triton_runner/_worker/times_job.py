@@ -1,6 +1,6 @@
 """Runs job.run() with a stopwatch: how long each stage takes and, if wanted, what it spends that time on.
 
-Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with the field
+A request is job.run()'s, with the field
 
     parts        whether the parts of the stages are timed too; else the compilation is the plain one
 
