@@ -7,7 +7,9 @@ it.
 
 Messages are JSON after eight bytes of length, on a descriptor of their own: LLVM and Triton write to stdout.
 The forked process sees Triton imported and nothing compiled, so that every compilation is the first of its
-process (in 3.2 and 3.3 later ones differ)."""
+process (in 3.2 and 3.3 later ones differ).
+
+It is described in doc/guide/compiler.md#workers."""
 
 import base64
 import contextlib

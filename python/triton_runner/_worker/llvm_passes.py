@@ -4,7 +4,9 @@ ran them. How long each takes is found by pass_clock.py.
 make_llir optimises the LLVM IR, make_ptx or make_amdgcn generates code from it. While a stage runs, standard
 error is a file and LLVM prints the whole module after each pass; the passes of code generation that work on
 machine instructions are named only, as nothing reads what they print. Printing changes nothing that is
-made."""
+made.
+
+It is described in doc/guide/passes.md#inside-llvm."""
 
 import contextlib
 import os

@@ -8,7 +8,9 @@ its own, because some releases hold Python's lock while they optimise.
 LLVM writes word by word, and a reader that wakes for each of them makes it slow. While a long IR is printed
 the reader therefore naps, until most of what the last one had has come; then it waits for each word again.
 
-    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}"""
+    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}
+
+It is described in doc/guide/passes.md#what-takes-the-time."""
 
 import contextlib
 import fcntl

@@ -10,7 +10,9 @@ a pass made.
 
 Works inside every known Triton release and needs nothing but the standard library: the same file serves the
 installed release and worker processes of others.
-"""
+
+
+It is described in doc/guide/passes.md#how-it-works-and-its-limits."""
 
 import contextlib
 import hashlib

@@ -6,7 +6,9 @@ A request is job.run()'s, with these fields more:
     walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
     llvm         whether the passes inside LLVM are kept too, as llvm_passes.record() has them
 
-and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at."""
+and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at.
+
+It is described in doc/guide/passes.md#how-it-works-and-its-limits."""
 
 import time
 
