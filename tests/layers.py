@@ -32,6 +32,8 @@ FLAT, DEEP, ARROWS = 25, 9, 100  # modules beside the folders, layers, arrows be
 LATE = ("_cli", "_programs", "verbs.completion", "verbs.doctor")
 # The parts of a verb, each of which imports only those before it; its __init__ has a docstring alone.
 PARTS = ("results", "run", "text", "command")
+# The modules and folders of _kernel, from the bottom up: each imports those before its line.
+KERNELS = ("asynchronous layout material", "compiling dumps source_map", "cells lockstep page", "cases cost")
 # Files that other interpreters load without the package, and who does: they import no more than THERE, and in
 # functions what of this package is there.
 APART = {
@@ -158,6 +160,24 @@ def count(read: dict) -> str:
     return f"{len(graph)} rooms, {sum(map(len, graph.values()))} arrows between them, {floors(graph)} floors"
 
 
+def below_in_kernel(name: str) -> list[str]:
+    """Returns what of _kernel a module of it may import beside its own folder."""
+    own = name.split(".")[1] if "." in name else ""
+    rank = next((rank for rank, line in enumerate(KERNELS) if own in line.split()), len(KERNELS))
+    return [one for line in KERNELS[:rank] for one in line.split()]
+
+
+def _within_kernel(read: dict, known: dict) -> list[str]:
+    wrong = []
+    for name, module in read.items():
+        for other, line, _ in module.imports if folder_of(name) == "_kernel" else ():
+            into = other.split(".")[1] if other.startswith("_kernel.") else ""
+            if into and into not in (name.split(".")[1:2] + below_in_kernel(name)):
+                where = f"{place_of(known[name])}:{line}: imports {other}"
+                wrong.append(f"{where}: of KERNELS (tests/layers.py) each imports those before its line")
+    return wrong
+
+
 def place_of(path: pathlib.Path) -> pathlib.Path:
     return path.relative_to(PACKAGE.parent.parent)
 
@@ -261,7 +281,7 @@ def check() -> list[str]:
         for other, line in module.private:
             where = place_of(known[name])
             wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
-    wrong += _between_verbs(read, known) + _loaded_apart(read, known)
+    wrong += _between_verbs(read, known) + _loaded_apart(read, known) + _within_kernel(read, known)
     for path in known.values():
         wrong += [f"{place_of(path)}:{line}: {what}" for line, what in newer.used(path)]
     if (n := sum(map(len, arrows(read).values()))) > ARROWS:

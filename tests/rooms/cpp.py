@@ -288,6 +288,8 @@ def tests_of(path: pathlib.Path) -> list[str]:
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
+    own = told(path)  # unit tests of another library last, but for those that the file names
+    found.sort(key=lambda one: "_test." in one and library_of(ROOT / one) != library and one not in own)
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 
@@ -525,7 +527,7 @@ def may_include(path: pathlib.Path) -> str:
         others = others.replace("src/", "include/triton_runner/") + " (public headers include public ones)"
     elif path.parent.name == "internal":
         own = f"include/triton_runner/{library} and src/{library}/internal"
-        others = others.replace("src/", "those of src/") if others.startswith("src/") else others
+        others = f"those of {others}" if others.startswith("src/") else others
     elif library == "simt":
         own = ", ".join(f"src/simt/{one}" for one in (inner, *folders.below_in_simt(inner)[::-1]))
     elif library == "tile":

@@ -14,6 +14,7 @@ import newer
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
 from rooms.described import NO_PAGE, described
+from rooms.rules import writers
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, shown, table, text_of, told
 
 OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
@@ -176,7 +177,8 @@ def by_subject(tests: list[str], name: str, path: pathlib.Path, users: tuple[str
 
     def rank(test: str) -> tuple:
         words = re.findall("[a-z]+", pathlib.Path(test).stem.removeprefix("test_"))
-        of_it = any(alike(word, one) for word in words for one in re.findall("[a-z]+", path.stem))
+        named = "" if path.stem in PARTS else path.stem
+        of_it = any(alike(word, one) for word in words for one in re.findall("[a-z]+", named))
         near = any(alike(word, one) for word in [*words, pathlib.Path(test).parent.name] for one in own)
         is_anothers = not near and any(alike(word, one) for word in words for one in others)
         calls = max(runs(test, name), runs(test, f"verbs.{verb}.run"), 0)
@@ -333,10 +335,15 @@ def may_import(name: str, path: pathlib.Path) -> str:
         late = "; in functions what it runs" if layers.is_late(name) else ""
         others = f"of other verbs {'; '.join(others) or 'none'}"
         return f"{within(verb, path)}{others}; {', '.join(under)}, _core{late}"
-    inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
+    kernel = [f"_kernel.{one}" for one in layers.below_in_kernel(name)] if room == "_kernel" else []
     own = "its own room" if "." in name or path.stem == "__init__" else "no other flat module of its layer"
-    own += (inner or f" ({room})") if own == "its own room" else ""
-    return f"{own}{but_importers(name, room)}, and {', '.join([*under, '_core'])}"
+    own += f" ({room})" if own == "its own room" else ""
+    if room == "_kernel" and name.count(".") > 1:
+        room = name.rpartition(".")[0]
+        own = f"its own folder ({room})"
+    elif room == "_kernel":
+        return f"of its room what follows: {', '.join([*kernel, *under, '_core'])}"
+    return f"{own}{but_importers(name, room)}, and {', '.join([*kernel, *under, '_core'])}"
 
 
 def of_module(path: pathlib.Path) -> Facts:
@@ -395,6 +402,7 @@ def of_module(path: pathlib.Path) -> Facts:
         alone = f"pytest -q tests/python/cli/test_mistakes.py -k {verb}"
     facts += [
         ("imports", imported),
+        *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
         ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
         ("page", page(path, verb, row)),

@@ -7,7 +7,7 @@ import re
 
 import folders
 
-from rooms.tree import ROOT, Facts, name_of, text_of
+from rooms.tree import ROOT, Facts, grep, library_of, name_of, opening, shown, text_of
 
 CMAKE = ROOT / "CMakeLists.txt"
 
@@ -23,7 +23,12 @@ def of_rules(path: pathlib.Path) -> Facts:
     """The rows that say it of a file of src, include or python/bindings."""
     name = name_of(path)
     loud = [why for one, why in folders.MAY_BE_LOUD.items() if name.startswith(one)]
-    facts = [("is built", one) for one in _built(path)]
+    facts = [("is written", f"by {one}: change that, and run it") for one in writers(path)]
+    facts += [("is built", one) for one in _built(path)]
+    for enum in enums(path):
+        if asking := [one for one in by_order().get(enum, ()) if one != name and sees(one, path)]:
+            facts.append(("order", f"of {enum}'s enumerators is asked for by {shown(asking)} (<, >=)"))
+    loud = loud if path.suffix == ".cpp" else []
     facts += [
         ("may", f"print, read variables or end the process, as no other library does ({one})") for one in loud
     ]
@@ -57,4 +62,44 @@ def _built(path: pathlib.Path) -> list[str]:
             if path.name in launch_path else
             "for size: what each launch runs through is in a file of launch_path (CMakeLists.txt beside it)"
         )  # fmt: skip
+    return found
+
+
+def writers(path: pathlib.Path) -> list[str]:
+    """The program that writes a file, as one of the two says."""
+    program = r"((?:tools|tests)/[\w/]+\.py)"
+    writes = rf"[Ww]ritten by {program}|{program} (?:fit \(|writes (?:it|the rows))"
+    own = re.search(writes, opening(path, whole=True))
+    if own:
+        return [own[1] or own[2]]
+    return grep(rf'^"""(Writes|Prints) {re.escape(name_of(path))}\b', "tools", "tests/*.py")[:1]
+
+
+def sees(one: str, header: pathlib.Path) -> bool:
+    """Whether a file is of the library of a header, or includes one of it, or is of the front end for it."""
+    library = library_of(header)
+    return library in one.split("/") or f"triton_runner/{library}/" in text_of(ROOT / one)
+
+
+@functools.cache
+def enums(path: pathlib.Path) -> list[str]:
+    """The enumerations that a header has, or of which a table has the rows."""
+    if path.suffix == ".h":
+        return re.findall(r"\benum (?:class )?(\w+)", text_of(path))
+    found = [] if path.suffix != ".def" else grep(re.escape(path.name), "src/*.h", "include/*.h")
+    into = rf'\benum (?:class )?(\w+)[^{{;]*\{{[^}}]*#include [<"][^">]*{re.escape(path.name)}[">]'
+    return [enum for one in found for enum in re.findall(into, text_of(ROOT / one))]
+
+
+@functools.cache
+def by_order() -> dict[str, list[str]]:
+    """The files that compare enumerators of each enumeration by their order."""
+    found: dict[str, list[str]] = {}
+    operand = r"(?:\w+::)*([A-Z]\w+)::k?[A-Z]\w*"
+    orders = re.compile(rf"[\w)\]] (?:<=?|>=?) {operand}|{operand} (?:<=?|>=?) \w"
+                        rf"|static_cast<\w+>\([^()]*\) - static_cast<\w+>\({operand}\)")  # fmt: skip
+    for one in grep(r" [<>]=? |\) - static_cast", "src/*.cpp", "src/*.h", "include/*.h", "python/bindings"):
+        for words in orders.findall(text_of(ROOT / one)):
+            held = found.setdefault(next(filter(None, words)), [])
+            held += [one] if one not in held and not one.endswith("_test.cpp") else []
     return found

@@ -24,6 +24,7 @@ WRONG = [
     ("verbs/a/results.py", "def f():\n    from triton_runner.verbs.a import text  # why", "those before it"),
     ("verbs/a/run.py", "from triton_runner.verbs.a import text", "each reads those before it"),
     ("verbs/a/__init__.py", "import os", "verbs/a/__init__.py: more than a docstring"),
+    ("_kernel/cells/a.py", "from triton_runner._kernel.cost import a", "each imports those before its line"),
     ("_memory/a.py", "import tomllib", ":2: tomllib is of Python 3.11"),
     ("_memory/a.py", "from enum import StrEnum", "enum.StrEnum is of Python 3.11"),
     ("_memory/a.py", "import datetime\nx = datetime.UTC", ":3: datetime.UTC is of"),
@@ -35,12 +36,13 @@ RIGHT = [
     ("bench/timing.py", "def f():\n    import torch"),
     ("verbs/a/text.py", "from triton_runner.verbs.a import results, run"),
     ("verbs/a/deep/results.py", "from triton_runner.verbs.a import text"),
+    ("_kernel/cost/a.py", "from triton_runner._kernel.cells import a"),
     ("_memory/a.py", "import enum\nclass A:\n    UTC = 1\nplan.exception(A.UTC)"),
 ]
 
 FILES = """_worker/job.py _worker/other_job.py _worker/refused.py _base/renamed.py _base/errors.py
-    bench/timing.py _memory/a.py verbs/a/__init__.py verbs/a/results.py verbs/a/run.py verbs/a/text.py
-    verbs/a/deep/results.py"""
+    bench/timing.py _memory/a.py _kernel/cells/a.py _kernel/cost/a.py verbs/a/__init__.py
+    verbs/a/results.py verbs/a/run.py verbs/a/text.py verbs/a/deep/results.py"""
 
 
 @pytest.fixture
