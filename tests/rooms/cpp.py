@@ -9,7 +9,7 @@ import kinds
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import page_of
-from rooms.rules import of_rules
+from rooms.rules import lists_of, of_rules
 from rooms.tree import (
     ROOT,
     Facts,
@@ -346,18 +346,6 @@ def definers() -> dict[tuple[str, str], list[pathlib.Path]]:
             for kind in dict.fromkeys(name.split("::")[0] for name in defined(path) if "::" in name):
                 found.setdefault((library_of(path), kind), []).append(path)
     return found
-
-
-def lists_of(path: pathlib.Path) -> list[str]:
-    """The macros of a header that hand each row of a list to another macro (#define ROWS(X) X(a) X(b)), and
-    the types that they make (X(a, AType))."""
-    text = text_of(path).replace("\\\n", " ")
-    lists = [(name, body) for name, X, body in re.findall(r"^#define (\w+)\((\w+)\)(.*)$", text, re.M)
-             if re.search(rf"\b{X}\(", body) and f"#undef {name}\n" not in text]  # fmt: skip
-    calls = re.findall(r"^[A-Z_]+\((.*)\)$", text, re.M) if lists else []
-    made = [word for held in [*(body for _, body in lists), *calls]
-            for word in re.findall(r", ([A-Z][a-z]\w+)", held)]  # fmt: skip
-    return [*(name for name, _ in lists), *dict.fromkeys(made)]
 
 
 def goes_with(path: pathlib.Path) -> dict[pathlib.Path, str]:

@@ -103,3 +103,15 @@ def by_order() -> dict[str, list[str]]:
             held = found.setdefault(next(filter(None, words)), [])
             held += [one] if one not in held and not one.endswith("_test.cpp") else []
     return found
+
+
+def lists_of(path: pathlib.Path) -> list[str]:
+    """The macros of a header that hand each row of a list to another macro (#define ROWS(X) X(a) X(b)), and
+    the types that they make (X(a, AType))."""
+    text = text_of(path).replace("\\\n", " ")
+    lists = [(name, body) for name, X, body in re.findall(r"^#define (\w+)\((\w+)\)(.*)$", text, re.M)
+             if re.search(rf"\b{X}\(", body) and f"#undef {name}\n" not in text]  # fmt: skip
+    calls = re.findall(r"^[A-Z_]+\((.*)\)$", text, re.M) if lists else []
+    made = [word for held in [*(body for _, body in lists), *calls]
+            for word in re.findall(r", ([A-Z][a-z]\w+)", held)]  # fmt: skip
+    return [*(name for name, _ in lists), *dict.fromkeys(made)]
