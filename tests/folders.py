@@ -47,6 +47,16 @@ READS_CODE = re.compile(
 )
 # Compiled once an instruction set: what these call is in SIMD_ISA's namespace, always_inline, or in a .cpp.
 ONCE_AN_ISA = "src/num/simd", "src/lanes/simd", "src/simt/front/amdgcn/simd"
+# Libraries do not print, end the process, read its environment, nor throw but for memory; these may.
+LOUD = re.compile(
+    r"(?<![\w.>])(?:std::)?(?:getenv|v?f?printf|puts|exit|abort)\(|\bstd::c(?:out|err)\b"
+    r"|\bthrow\b(?! (?:std::bad_alloc|OutOfTiles)\b)"
+)
+MAY_BE_LOUD = {
+    "src/driver/": "programs load it as libcuda.so.1: it reads variables and says what it misses",
+    "src/tile/loaded_kernel.h": "tests alone include it",
+    "include/triton_runner/ir/groups.h": "a throw that is reached does not compile",
+}
 
 
 def simt_room(path: pathlib.Path) -> str:
@@ -134,6 +144,20 @@ def names_given_twice() -> list[str]:
     return wrong
 
 
+def loud() -> list[str]:
+    """Files of src and include that print, exit, throw or read the environment."""
+    wrong = []
+    for path in sorted([*(ROOT / "src").rglob("*"), *PUBLIC.rglob("*")]):
+        name = str(path.relative_to(ROOT))
+        if path.suffix not in (".cpp", ".h", ".inc") or path.stem.endswith("_test"):
+            continue
+        code = re.sub(r"//.*", "", path.read_text())
+        if (found := LOUD.search(code)) and not name.startswith(tuple(MAY_BE_LOUD)):
+            line = code.count("\n", 0, found.start()) + 1
+            wrong.append(f"{name}:{line}: has {found[0]!r}: return a base::Diagnostic or an exec::Trap")
+    return wrong
+
+
 def rows_of_libraries() -> list[str]:
     """Whether the table of doc/internals/architecture.md lets a folder include what CMakeLists.txt links."""
     linked = re.findall(r"^runner_library\((\w+)([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.M)
@@ -171,7 +195,7 @@ def check() -> list[str]:
                     f"{name}: includes {included}, which is above it (tile-engine.md): move what both "
                     "need down"
                 )
-    return wrong + rows_of_libraries() + check_simt() + names_given_twice()
+    return wrong + rows_of_libraries() + check_simt() + names_given_twice() + loud()
 
 
 if __name__ == "__main__":

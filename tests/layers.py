@@ -1,12 +1,16 @@
 """Checks the layers of python/triton_runner, and that every import leads down: from a module to its own
 room or to a layer below, never in a circle, neither of modules nor of folders. A room is a folder of the
 package; a verb is a room within `verbs`, and imports no other. doc/internals/architecture.md draws them;
-tests/lint.py calls check(), and `python tests/layers.py` counts rooms, arrows between them, and floors."""
+tests/lint.py calls check(), and `python tests/layers.py` counts rooms, arrows between them, and floors.
+Files that are loaded without the package (APART), and the standard library of the least Python (newer.py),
+are checked here too."""
 
 import ast
 import graphlib
 import pathlib
 import sys
+
+import newer
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_runner"
 
@@ -26,6 +30,22 @@ FLAT, DEEP, ARROWS = 25, 9, 100  # modules beside the folders, layers, arrows be
 # Imports in functions of a command, of what commands share, and of two verbs have one reason: a command
 # loads what it runs, which the others do without.
 LATE = ("_cli", "_programs", "verbs.completion", "verbs.doctor")
+# The parts of a verb, each of which imports only those before it; its __init__ has a docstring alone.
+PARTS = ("results", "run", "text", "command")
+# The modules and folders of _kernel, from the bottom up: each imports those before its line.
+KERNELS = ("asynchronous layout material", "compiling dumps source_map", "cells lockstep page", "cases cost")
+# Files that other interpreters load without the package, and who does: they import no more than THERE, and in
+# functions what of this package is there.
+APART = {
+    "_worker": "_worker/child.py, in the Python of any release (they import each other as `from . import x`)",
+    "_base.renamed": "_worker/child.py, in the Python of any release",
+    "bench.kernels": "bench/peer.py, in the interpreter that is measured",
+    "bench.native": "bench/peer.py, in the interpreter that is measured",
+    "bench.peer": "bench/peers.py, in the interpreter that is measured",
+    "bench.problems": "bench/peer.py, in the interpreter that is measured",
+    "bench.timing": "bench/peer.py, in the interpreter that is measured",
+}
+THERE = sys.stdlib_module_names | {"triton", "torch", "numpy"}
 # A verb that imports another, and what for.
 BETWEEN = {
     ("debug", "verify"): "an editor shows the findings of verify as checks",
@@ -47,14 +67,17 @@ def modules() -> dict[str, pathlib.Path]:
 
 
 class Module:
-    """The imports of a module from the package: [(name, line, whether in a function)], and the private names
-    of other modules that it uses: [(name, line)]."""
+    """The imports of a module from the package: [(name, line, whether in a function)], those of anything:
+    [(name, line, whether in a function, whether relative)], and the private names of other modules that it
+    uses: [(name, line)]."""
 
     def __init__(self, path: pathlib.Path, known):
-        self.imports, self.private = [], []
+        self.imports, self.every, self.private = [], [], []
+        self._package = ["triton_runner", *path.relative_to(PACKAGE).parts[:-1]]
         self.lines = path.read_text().splitlines()
         self._known, self._modules = known, {}
         tree = ast.parse(path.read_text())
+        self.statements = len(tree.body)
         self._read(tree, False)
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -64,7 +87,9 @@ class Module:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
                 continue
-            for name, bound in _imported(child):
+            for name, bound in self._imported(child):
+                relative = isinstance(child, ast.ImportFrom) and child.level > 0
+                self.every.append((name, child.lineno, in_function, relative))
                 self._add(name, bound, child.lineno, in_function)
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             self._read(child, in_function or is_function)
@@ -93,14 +118,15 @@ class Module:
             above -= 1
         return "#" in self.lines[line - 1] or self.lines[above].lstrip().startswith("#")
 
-
-def _imported(node) -> list[tuple[str, str]]:
-    """(full name, the name that it is bound to) of what a statement imports."""
-    if isinstance(node, ast.Import):
-        return [(alias.name, alias.asname or alias.name) for alias in node.names]
-    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        return [(f"{node.module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
-    return []
+    def _imported(self, node) -> list[tuple[str, str]]:
+        """(full name, the name that it is bound to) of what a statement imports."""
+        if isinstance(node, ast.Import):
+            return [(alias.name, alias.asname or alias.name) for alias in node.names]
+        if not isinstance(node, ast.ImportFrom):
+            return []
+        at = self._package[: len(self._package) + 1 - node.level] if node.level else []
+        at = ".".join([*at, *([node.module] if node.module else [])])
+        return [(f"{at}.{alias.name}", alias.asname or alias.name) for alias in node.names]
 
 
 def folder_of(name: str) -> str:
@@ -134,16 +160,72 @@ def count(read: dict) -> str:
     return f"{len(graph)} rooms, {sum(map(len, graph.values()))} arrows between them, {floors(graph)} floors"
 
 
-def _between_verbs(read: dict, known: dict) -> list[str]:
+def below_in_kernel(name: str) -> list[str]:
+    """Returns what of _kernel a module of it may import beside its own folder."""
+    own = name.split(".")[1] if "." in name else ""
+    rank = next((rank for rank, line in enumerate(KERNELS) if own in line.split()), len(KERNELS))
+    return [one for line in KERNELS[:rank] for one in line.split()]
+
+
+def _within_kernel(read: dict, known: dict) -> list[str]:
     wrong = []
     for name, module in read.items():
+        for other, line, _ in module.imports if folder_of(name) == "_kernel" else ():
+            into = other.split(".")[1] if other.startswith("_kernel.") else ""
+            if into and into not in (name.split(".")[1:2] + below_in_kernel(name)):
+                where = f"{place_of(known[name])}:{line}: imports {other}"
+                wrong.append(f"{where}: of KERNELS (tests/layers.py) each imports those before its line")
+    return wrong
+
+
+def place_of(path: pathlib.Path) -> pathlib.Path:
+    return path.relative_to(PACKAGE.parent.parent)
+
+
+def _between_verbs(read: dict, known: dict) -> list[str]:
+    """Imports of another verb, of a later part of the same one, and what an __init__ has beside words."""
+    wrong = []
+    for name, module in read.items():
+        place = place_of(known[name])
         for other, line, _ in module.imports:
             (room, *here), (there, *into) = name.split("."), other.split(".")
             if room == there == "verbs" and here and into and here[0] != into[0]:
                 if (here[0], into[0]) in BETWEEN:
                     continue
-                place = known[name].relative_to(PACKAGE.parent.parent)
                 wrong.append(f"{place}:{line}: imports {other}, of another verb: move what both need down")
+            parts = [PARTS.index(one[-1]) for one in (here, into) if one and one[-1] in PARTS]
+            if (
+                room == there == "verbs"
+                and here[:-1] == into[:-1]
+                and len(parts) == 2
+                and parts[0] < parts[1]
+            ):
+                wrong.append(
+                    f"{place}:{line}: imports {other}: of {', '.join(PARTS)} each reads those before it"
+                )
+        if name.startswith("verbs.") and known[name].stem == "__init__" and module.statements > 1:
+            wrong.append(f"{place}: more than a docstring: a command would load it with the package")
+    return wrong
+
+
+def apart(name: str) -> str:
+    """Who loads a module without the package; "" of others."""
+    return APART.get(name) or APART.get(folder_of(name), "")
+
+
+def _loaded_apart(read: dict, known: dict) -> list[str]:
+    """Lists imports that the interpreters which load a file without the package do not have."""
+    wrong = []
+    for name, module in read.items():
+        room = name.rpartition(".")[0] or name
+        for other, line, in_function, relative in module.every if apart(name) else ():
+            if relative and room in APART:
+                continue
+            of_package = other.split(".")[0] == "triton_runner"
+            beside = of_package and room in APART and other.startswith(f"triton_runner.{room}.")
+            if beside or not (in_function if of_package else other.split(".")[0] in THERE):
+                hint = "import it as `from . import ...`" if beside else "do without it"
+                wrong.append(f"{place_of(known[name])}:{line}: imports {other}: {apart(name)}: {hint}")
     return wrong
 
 
@@ -189,7 +271,7 @@ def check() -> list[str]:
         return wrong
     for name, module in read.items():
         for other, line, in_function in module.imports:
-            where = f"{known[name].relative_to(PACKAGE.parent.parent)}:{line}: imports {other}"
+            where = f"{place_of(known[name])}:{line}: imports {other}"
             here, there = folder_of(name), folder_of(other)
             if here != there and RANKS[there] >= RANKS[here]:
                 layer = LAYERS[RANKS[there]][0]
@@ -197,9 +279,11 @@ def check() -> list[str]:
             if in_function and not is_late(name) and not module.gives_reason(line):
                 wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
         for other, line in module.private:
-            where = known[name].relative_to(PACKAGE.parent.parent)
+            where = place_of(known[name])
             wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
-    wrong += _between_verbs(read, known)
+    wrong += _between_verbs(read, known) + _loaded_apart(read, known) + _within_kernel(read, known)
+    for path in known.values():
+        wrong += [f"{place_of(path)}:{line}: {what}" for line, what in newer.used(path)]
     if (n := sum(map(len, arrows(read).values()))) > ARROWS:
         wrong.append(f"{n} arrows between rooms, at most {ARROWS}: use what a room below has already")
     try:

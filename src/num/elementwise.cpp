@@ -28,16 +28,17 @@ void fill_element(void* out, const void* value, int64_t n, int size) {
 }
 
 Loop find_loop(Functor functor, Type in, Type out, Isa isa) {
-  constexpr auto kBefore = [](Functor f, Functor end) { return static_cast<int>(f) < static_cast<int>(end); };
-  FindLoop find = kBefore(functor, Functor::divsi)        ? NUM_OF_ISA(isa, find_int)
-                  : kBefore(functor, Functor::cmpi_eq)    ? NUM_OF_ISA(isa, find_division)
-                  : kBefore(functor, Functor::addf)       ? NUM_OF_ISA(isa, find_int)
-                  : kBefore(functor, Functor::cmpf_false) ? NUM_OF_ISA(isa, find_float)
-                  : kBefore(functor, Functor::select)     ? NUM_OF_ISA(isa, find_compare)
-                  : kBefore(functor, Functor::exp)        ? NUM_OF_ISA(isa, find_cast)
-                  : kBefore(functor, Functor::rcp)        ? NUM_OF_ISA(isa, find_math)
-                                                          : find_libdevice;
-  return find(functor, in, out);
+  switch (functor) {
+#define OR(name, arity) case Functor::name:
+#define FAMILY(family, Of, list) \
+  list(OR) return NUM_OF_ISA(isa, find_##family)(static_cast<Of>(functor), in, out);
+    TRITON_RUNNER_FAMILIES(FAMILY)
+    TRITON_RUNNER_LIBDEVICE_FUNCTORS(OR)
+    return find_libdevice(static_cast<LibdeviceFunctor>(functor), in, out);
+#undef FAMILY
+#undef OR
+  }
+  return nullptr;
 }
 
 }  // namespace

@@ -402,6 +402,18 @@ TEST(elementwise_select) {
   }
 }
 
+TEST(elementwise_functors_have_loops) {
+  auto has_loop = [](const Elementwise& functor) {
+    for (int pair = 0; pair < kTypeCount * kTypeCount; ++pair)
+      if (functor.kernel(static_cast<Type>(pair / kTypeCount), static_cast<Type>(pair % kTypeCount)))
+        return true;
+    return false;
+  };
+#define HAS_LOOP(name, arity) CHECK(has_loop(elementwise_##name));
+  TRITON_RUNNER_ELEMENTWISE(HAS_LOOP)
+#undef HAS_LOOP
+}
+
 TEST(elementwise_wrong_types_have_no_kernel) {
   CHECK(!elementwise_addf.kernel(Type::kI32, Type::kI32));
   CHECK(!elementwise_addi.kernel(Type::kF32, Type::kF32));

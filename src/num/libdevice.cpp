@@ -159,23 +159,23 @@ int64_t wide(uint32_t x) { return static_cast<int32_t>(x); }
 
 }  // namespace
 
-Loop find_libdevice(Functor functor, Type in, Type out) {
+Loop find_libdevice(LibdeviceFunctor functor, Type in, Type out) {
   if (in == Type::kTF32) in = out = Type::kF32;
 #define FLOAT(name, arity, ...)                                                               \
-  case Functor::name: {                                                                       \
+  case LibdeviceFunctor::name: {                                                              \
     constexpr auto formula = []([[maybe_unused]] double x, [[maybe_unused]] double y,         \
                                 [[maybe_unused]] double z) -> double { return __VA_ARGS__; }; \
     return in == out ? of_float<formula, arity>(in) : nullptr;                                \
   }
 #define INT(name, arity, ...)                                                                  \
-  case Functor::name: {                                                                        \
+  case LibdeviceFunctor::name: {                                                               \
     constexpr auto formula = []([[maybe_unused]] uint32_t x, [[maybe_unused]] uint32_t y,      \
                                 [[maybe_unused]] uint32_t z) { return __VA_ARGS__; };          \
     return in == Type::kI32 && out == in ? loop<formula, arity, uint32_t, uint32_t> : nullptr; \
   }
-  if (in == Type::kI64 && functor == Functor::brev)
+  if (in == Type::kI64 && functor == LibdeviceFunctor::brev)
     return out == in ? loop<kBrev64, 1, uint64_t, uint64_t> : nullptr;
-  if (in == Type::kI64 && functor == Functor::ffs)
+  if (in == Type::kI64 && functor == LibdeviceFunctor::ffs)
     return out == Type::kI32 ? loop<kFfs64, 1, int32_t, uint64_t> : nullptr;
   switch (functor) {
     FLOAT(rcp, 1, 1 / x)
@@ -207,35 +207,34 @@ Loop find_libdevice(Functor functor, Type in, Type out) {
     INT(urhadd, 2, (static_cast<uint64_t>(x) + y + 1) >> 1)
     INT(sad, 3, std::abs(wide(x) - wide(y)) + z)
     INT(usad, 3, (x > y ? x - y : y - x) + z)
-    case Functor::nextafter:
+    case LibdeviceFunctor::nextafter:
       return in == out ? of_float<kNextAfter, 2>(in) : nullptr;
-    case Functor::ldexp:
+    case LibdeviceFunctor::ldexp:
       if (in != out) return nullptr;
       if (in == Type::kF32) return loop<kLdexp, 2, float, float, int32_t>;
       return in == Type::kF64 ? loop<kLdexp, 2, double, double, int32_t> : nullptr;
-    case Functor::ilogb:
+    case LibdeviceFunctor::ilogb:
       if (out != Type::kI32) return nullptr;
       if (in == Type::kF32) return loop<kIlogb, 1, int32_t, float>;
       return in == Type::kF64 ? loop<kIlogb, 1, int32_t, double> : nullptr;
-    case Functor::fptosi_rn:
+    case LibdeviceFunctor::fptosi_rn:
       return to_int<true, half_even>(in, out);
-    case Functor::fptosi_rd:
+    case LibdeviceFunctor::fptosi_rd:
       return to_int<true, downward>(in, out);
-    case Functor::fptosi_ru:
+    case LibdeviceFunctor::fptosi_ru:
       return to_int<true, upward>(in, out);
-    case Functor::fptosi_round:
+    case LibdeviceFunctor::fptosi_round:
       return to_int<true, half_away>(in, out);
-    case Functor::fptoui_rn:
+    case LibdeviceFunctor::fptoui_rn:
       return to_int<false, half_even>(in, out);
-    case Functor::fptoui_rd:
+    case LibdeviceFunctor::fptoui_rd:
       return to_int<false, downward>(in, out);
-    case Functor::fptoui_ru:
+    case LibdeviceFunctor::fptoui_ru:
       return to_int<false, upward>(in, out);
-    default:
-      return nullptr;
   }
 #undef FLOAT
 #undef INT
+  return nullptr;
 }
 
 }  // namespace triton_runner::num

@@ -16,6 +16,7 @@ from rooms.cpp import (
     users_of,
 )
 from rooms.described import page_of
+from rooms.rules import of_rules
 from rooms.tree import Facts, grouped, library_of, name_of, plain, table, text_of, told
 
 
@@ -43,6 +44,7 @@ def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
     return [
         ("library", f"python/bindings: {library}"),
         ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
+        *of_rules(path),
         ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
         ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
          or "those of who uses it"),

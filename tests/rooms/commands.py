@@ -28,6 +28,8 @@ def beginning_of(case: str, cases: list[str]) -> str:
 def commands(tests: list[str], path: pathlib.Path) -> str:
     """How the cases, and the first tests of each other kind, are run."""
     found, kinds, cases, made = [], set(), [], []
+    others = lambda test: "_test." in test and library_of(ROOT / test) != library_of(path)  # noqa: E731
+    tests = sorted(tests, key=others)  # of unit tests those of the file's own library first
     for test in tests:
         kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
         if (ROOT / test).is_dir() or (kind in kinds and kind != "case"):

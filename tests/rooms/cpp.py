@@ -9,6 +9,7 @@ import kinds
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import page_of
+from rooms.rules import lists_of, of_rules
 from rooms.tree import (
     ROOT,
     Facts,
@@ -30,6 +31,7 @@ TABLES = (  # of ops and opcodes, whose rows name what handles them, and the fol
     ("include/triton_runner/ptx/opcodes.def", ("simt/front/ptx",)),
     ("src/sass/internal/opcodes.def", ("simt/front/sass",)),
     ("src/amdgcn/internal/opcodes.def", ("simt/front/amdgcn",)),
+    ("src/driver/functions.def", ("driver",)),
 )
 PREFIX = {"LOWER": "lower", "SHAPE": "shape", "FOLD": "fold", "SHADOW": "shadow", "RACE": "race",
           "HARDWARE": "hardware", "EXACT": "exact"}  # fmt: skip
@@ -274,6 +276,11 @@ def tests_of(path: pathlib.Path) -> list[str]:
                 -len(words_of_opening(one) & words_of_opening(ROOT / test)) if test.endswith(".py") else 0,
             ),
         )
+    is_report = lambda one: pathlib.Path(one).stem.startswith(("check-", "bad-"))  # noqa: E731
+    shown = [one for one in found if one.startswith("tests/cases/")]
+    if shown and all(map(is_report, shown)) and "check" not in path.parts:  # what it computes before faults
+        plain = [one for one in grep("", f"tests/cases/*/{path.stem}-*") if not is_report(one)]
+        found = [*plain[:2], *found]
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
@@ -281,6 +288,8 @@ def tests_of(path: pathlib.Path) -> list[str]:
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
+    own = told(path)  # unit tests of another library last, but for those that the file names
+    found.sort(key=lambda one: "_test." in one and library_of(ROOT / one) != library and one not in own)
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 
@@ -341,11 +350,20 @@ def definers() -> dict[tuple[str, str], list[pathlib.Path]]:
 
 def goes_with(path: pathlib.Path) -> dict[pathlib.Path, str]:
     """The other source files that define members of the classes of a source file, or what its header
-    declares, each with the class: what one of them gets, another may have to keep, copy or show."""
-    if path.suffix != ".cpp" or not library_of(path):
+    declares, each with the class: what one of them gets, another may have to keep, copy or show; in front of
+    them the header of the class, where that is not named as the file. Of a header those that expand a list of
+    its rows."""
+    if not library_of(path):
         return {}
+    if path.suffix != ".cpp":
+        lists = lists_of(path)
+        expand = {one: [name for name in lists if re.search(rf"\b{name}\b", text_of(one))]
+                  for one in files_of_cpp() if lists and one != path}  # fmt: skip
+        return {one: ", ".join(names) for one, names in expand.items() if names}
     found: dict[pathlib.Path, str] = {}
     for kind in dict.fromkeys(name.split("::")[0] for name in defined(path) if "::" in name):
+        of_kind = [one for one in headers(path) if kind in declared(one) and one.stem != path.stem]
+        found |= dict.fromkeys(of_kind, kind)
         for one in definers().get((library_of(path), kind), ()):
             found.setdefault(one, kind)
     own = headers(path)
@@ -355,16 +373,22 @@ def goes_with(path: pathlib.Path) -> dict[pathlib.Path, str]:
     return found
 
 
-def rows_of(path: pathlib.Path) -> list[tuple[str, str]]:
-    """(op, its golden case) of the rows of ops and opcodes of which a file has the handler or a rule."""
+def rows_of(path: pathlib.Path, among: set[str] | None = None) -> list[tuple[str, str]]:
+    """(op, its golden case) of the rows of ops and opcodes of which a file has the handler or a rule; those
+    whose names are `among` some, if there are any."""
     folder = "/".join(path.relative_to(ROOT).parts[1:])
     own = {*re.findall(r"^(?:\w[\w:<>*& ]*?)\b([a-z]+_\w+)\([^;]*?\) \{", outside(path), re.M)}
     own |= {name.split("::")[-1] for name in defined(path)}
+    own &= among if among is not None else own
     found = []
     for file, places in TABLES:
         if path.suffix != ".cpp" or not folder.startswith(tuple(f"{place}/" for place in places)):
             continue
-        for row in re.split(r"^OP\(", text_of(ROOT / file), flags=re.M)[1:]:
+        for row in re.split(r"^(?:OP|FUNCTION|STREAM)\(", text_of(ROOT / file), flags=re.M)[1:]:
+            if file.startswith("src/driver"):  # the symbol is the name of the function
+                name, suffix = (one.strip() for one in row.split(",")[:2])
+                found += [(name + suffix, "")] if name + suffix in own else []
+                continue
             quoted, words = re.findall(r'"([^"]*)"', row), re.sub(r'"[^"]*"', "", row.partition("\n\n")[0])
             handlers = {f"{PREFIX[kind]}_{name}" for kind, name in re.findall(r"\b([A-Z]+)\((\w+)\)", words)
                         if kind in PREFIX}  # fmt: skip
@@ -416,13 +440,16 @@ def of_source(path: pathlib.Path) -> Facts:
         facts.append(("room", f"src/{room}: {holds}"))
     users = users_of(path)
     ops = [op for op, _ in rows_of(path)] or operations_of(path)
+    if path.suffix == ".h" and done:  # a rule that a row names is bound to what the header declares
+        own = {*declared(path)}
+        ops = [op for one in done for op, _ in rows_of(one, own)]
     handlers = [f"the row{'s' * (len(ops) > 1)} of {shown(ops, most=8)}"] if ops else []
     tests = tests_of(path)
-    user, others = ("", []) if tests else tests_through(path, users)
     page = room_page if room_page not in ("", ARCHITECTURE) else page
     beside = goes_with(path)
     entered = list(dict.fromkeys(test for one in beside for test in of_kinds(tests_of(one))))
     of_beside = [test for test in entered if test not in tests][:MOST_OF_USERS]
+    user, others = ("", []) if tests or of_beside else tests_through(path, users)
     of_users = tests_of_users(path, users, [*tests, *of_beside]) if tests and not of_beside else []
     is_public = path.is_relative_to(ROOT / "include") and path.suffix == ".h"
     if is_public and not tests:  # any program that includes it tests it: none of them more than another
@@ -445,6 +472,7 @@ def of_source(path: pathlib.Path) -> Facts:
         facts.append(("names ops", f"by their kinds: one more needs a word in {named} of tests/kinds.py"))
     facts += [
         ("includes", may_include(path)),
+        *of_rules(path),
         ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
         ("page", page_of(pages_for, names_for_page(path), page)),
@@ -486,7 +514,8 @@ def may_include(path: pathlib.Path) -> str:
         own = f"include/triton_runner/{library}"
         others = others.replace("src/", "include/triton_runner/") + " (public headers include public ones)"
     elif path.parent.name == "internal":
-        own = f"the headers of include and src/{library}/internal"
+        own = f"include/triton_runner/{library} and src/{library}/internal"
+        others = f"those of {others}" if others.startswith("src/") else others
     elif library == "simt":
         own = ", ".join(f"src/simt/{one}" for one in (inner, *folders.below_in_simt(inner)[::-1]))
     elif library == "tile":

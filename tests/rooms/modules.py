@@ -6,20 +6,24 @@ import functools
 import itertools
 import pathlib
 import re
+import sys
 
 import layers
+import newer
 
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
 from rooms.described import NO_PAGE, described
-from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
+from rooms.rules import writers
+from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, shown, table, text_of, told
 
 OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
 PUBLIC = ast.literal_eval(  # public name: the module that has it
     re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
 )
 GUIDES = "doc/guide", "doc/internals", "doc/reference/[!amo]*.md"  # and no page that a tool writes
-PARTS = ("command", "run", "text", "results")  # of a verb: no subject of a test
+MANY = 8  # verbs: a test that names more of them is of none
+PARTS = layers.PARTS  # of a verb: no subject of a test
 
 
 @functools.cache
@@ -55,12 +59,15 @@ def runs(test: str, name: str) -> int:
             bound |= {one.asname or one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module == dotted:
             of_module |= {one.asname or one.name for one in node.names if one.name == last}
+        elif isinstance(node, ast.ImportFrom) and node.module == "triton_runner":
+            bound |= {one.asname or one.name for one in node.names if PUBLIC.get(one.name) == name}
     count = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in bound and not node.id.isupper():
             count += 1
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            count += node.value.id in of_module and not node.attr.isupper()
+            is_public = node.value.id == "triton_runner" and PUBLIC.get(node.attr) == name
+            count += (node.value.id in of_module and not node.attr.isupper()) or is_public
     return count if count or not (bound or of_module) else -1
 
 
@@ -90,13 +97,34 @@ def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
     return own, [one for one in found if one not in own]
 
 
+@functools.cache
+def starts(test: str) -> collections.Counter:
+    """How often a test starts each verb: run("cache", "ls"), or a row of a table ("cache", "ls")."""
+    row = r'[(\[]\s*"([a-z]+)"(?:,|\))' if "/cli/" in test else r'(?:\w\(|= )\[?\s*"([a-z]+)"(?:,|\))'
+    words = re.findall(rf"{row}|\btriton-runner ([a-z]+)", text_of(ROOT / test))
+    return collections.Counter(word for pair in words for word in pair if word in verbs())
+
+
+@functools.cache
+def verbs() -> frozenset[str]:
+    return frozenset(name.split(".")[1] for name in known() if name.startswith("verbs."))
+
+
+@functools.cache
+def is_across(test: str) -> bool:
+    """Whether a test of the command line goes through many verbs, and so is of none."""
+    return "/cli/" in test and len(verbs() & {*re.findall(r'"([a-z]+)"', text_of(ROOT / test))}) > MANY
+
+
 def of_verb(verb: str, path: pathlib.Path) -> list[str]:
     """The tests of a verb: those first that have most words in common with the path of a module."""
     places = f"tests/python/{verb}/test_*.py", f"tests/python/{path.parent.name}/test_*.py"
     found = [*grep("", *places), *grep("", f"tests/python/*/test_{verb}.py")]
-    found = found or [one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one]
-    others = {f"test_{one.name}.py" for one in (layers.PACKAGE / "verbs").iterdir() if one.name != verb}
-    found = [one for one in found if pathlib.Path(one).name not in others]
+    found = found or [
+        one for one in grep(f'"{verb}"', "tests/python") if "/test_" in one and starts(one)[verb]
+    ]
+    others = {f"test_{one}.py" for one in verbs() - {verb}}
+    found = [one for one in found if pathlib.Path(one).name not in others or starts(one)[verb] > 3]
     words = set(re.findall("[a-z]+", str(path.relative_to(layers.PACKAGE / "verbs" / verb)))) - {"py"}
     asked = {one: len(re.findall(rf'"{verb}"|triton-runner {verb}\b', text_of(ROOT / one))) for one in found}
     words_of = {one: len(words & set(re.findall("[a-z]+", one))) for one in found}
@@ -142,15 +170,23 @@ def by_subject(tests: list[str], name: str, path: pathlib.Path, users: tuple[str
     own = {word for stem in stems for word in re.findall("[a-z]+", stem)}
     others = {word for one in known() for word in re.findall("[a-z]+", one.rpartition(".")[2])}
     others |= {one.name for one in (layers.PACKAGE / "verbs").iterdir()}
+    has_own = not verb or grep("", *(f"tests/python/{one}.py" for one in
+                                    (f"{verb}/test_*", f"*/test_{verb}", f"*/test_{verb}_*")))  # fmt: skip
     of_users = {word for one in users for word in re.findall("[a-z]+", one)}
     others = {one for one in others if not any(alike(one, word) for word in of_users)}
 
     def rank(test: str) -> tuple:
         words = re.findall("[a-z]+", pathlib.Path(test).stem.removeprefix("test_"))
-        of_it = any(alike(word, one) for word in words for one in re.findall("[a-z]+", path.stem))
+        named = "" if path.stem in PARTS else path.stem
+        of_it = any(alike(word, one) for word in words for one in re.findall("[a-z]+", named))
         near = any(alike(word, one) for word in [*words, pathlib.Path(test).parent.name] for one in own)
         is_anothers = not near and any(alike(word, one) for word in words for one in others)
-        return not of_it, is_anothers, not near, runs(test, name) <= 0, -likeness(test, path), test
+        calls = max(runs(test, name), runs(test, f"verbs.{verb}.run"), 0)
+        own_starts = 0 if has_own else -starts(test)[verb] - 9 * calls
+        at_large = "/cli/" in test and not near
+        last = runs(test, name) <= 0, -likeness(test, path), test
+        across = is_across(test) and not near
+        return not of_it, across, own_starts, at_large, is_anothers, not near, *last
 
     return sorted(dict.fromkeys(tests), key=rank)
 
@@ -192,10 +228,11 @@ def users_of(name: str, path: pathlib.Path) -> list[str]:
     is_room = path.stem == "__init__" and path.parent != layers.PACKAGE  # used by who imports a module of it
     package, _, short = name.rpartition(".")
     beneath = re.escape(f"triton_runner.{package}".rstrip("."))
+    near = lambda there: there.parent == path.parent and "from ." in text_of(there)  # noqa: E731
     users = [
         other for other, there in known().items()
         if not (is_room and there.is_relative_to(path.parent))
-        if re.search(rf"{beneath}(\.{short}\b| import)", text_of(there))  # the others need no parser
+        if re.search(rf"{beneath}(\.{short}\b| import)", text_of(there)) or near(there)
         if name in imports(other) or (is_room and any(one.startswith(f"{name}.") for one in imports(other)))
     ]  # fmt: skip
     if path.stem not in ("__init__", *PARTS):
@@ -203,11 +240,47 @@ def users_of(name: str, path: pathlib.Path) -> list[str]:
         if path.stem == "__main__":
             started = grep(r'"-m", "triton_runner"', "python/triton_runner/**/*.py")
         users += [one.removeprefix("python/triton_runner/")[:-3].replace("/", ".") for one in started]
+    asked = rf'"{re.escape(name)}"' if "." in name else "(?!)"
+    asked += rf'|\w\("{short}"[,)]|"do": "{short}"' if layers.apart(name) else ""
+    users += [one for one in requests(asked) if one != name]  # a request to a worker names who answers it
+    public = [
+        word
+        for word, module in PUBLIC.items()
+        if module == name or (is_room and module.startswith(f"{name}."))
+    ]
+    users += ["programs, as " + ", ".join(f"triton_runner.{word}" for word in public[:6])] if public else []
     if path.stem in ("command", "__init__") and re.fullmatch(r"verbs\.\w+(\.command)?", name):
         users.append("_cli (imports the command of each verb)")
     return sorted(
         dict.fromkeys(users), key=lambda one: (layers.folder_of(one) == layers.folder_of(name), one)
     )
+
+
+@functools.cache
+def requests(pattern: str) -> list[str]:
+    """The modules in which a pattern of names in quotation marks stands, but for the list of public names."""
+    found = [ROOT / one for one in grep(pattern, "python/triton_runner/*.py")]
+    return [name for name, there in known().items() if there in found and name != "triton_runner"]
+
+
+@functools.cache
+def importers(name: str) -> tuple[str, ...]:
+    """The modules that import a module, and those that import these: none of them may it import."""
+    found, at = {name}, [name]
+    while at:
+        at = [other for other in known() if other not in found and imports(other) & {*at}]
+        found |= {*at}
+    return tuple(sorted(found - {name}))
+
+
+def but_importers(name: str, room: str) -> str:
+    """The modules of a room or verb that a module of it may not import, in brackets."""
+    parts = [f"{name.rpartition('.')[0]}.{one}" for one in layers.PARTS] if room.startswith("verbs.") else []
+    later = parts[parts.index(name) + 1 :] if name in parts else []
+    above = [one for one in importers(name) if one.startswith(f"{room}.")]
+    above = [*above, *(one for one in later if one in known() and one not in above)]
+    said = shown([one.removeprefix(f"{room}.") for one in above])
+    return f" (but not {said}, which would make a circle)" if above else ""
 
 
 def within(verb: str, path: pathlib.Path) -> str:
@@ -225,7 +298,9 @@ def within(verb: str, path: pathlib.Path) -> str:
         return any(re.search(wanted, text_of(held)) for held in files[one])
 
     free = [str(one.relative_to(layers.PACKAGE)) for one in files if one != own and not takes(one, own)]
-    return "its own folder, " + "".join(f"{one}, " for one in free)
+    name = next(name for name, there in known().items() if there == path)
+    not_these = but_importers(name, f"verbs.{verb}") if path.stem != "__init__" else ""
+    return f"its own folder{not_these}, " + "".join(f"{one}, " for one in free)
 
 
 def modules_in(folder: pathlib.Path) -> list[tuple[str, str]]:
@@ -241,11 +316,17 @@ def modules_in(folder: pathlib.Path) -> list[tuple[str, str]]:
 
 def may_import(name: str, path: pathlib.Path) -> str:
     room = layers.folder_of(name)
-    if room == "_worker":
+    least = ".".join(map(str, newer.LEAST))
+    if by := layers.apart(name):
+        beside = "" if room in layers.APART else "no module of this package; "
+        own = f"its own room{but_importers(name, room)}; " if room in layers.APART else ""
+        there = ", ".join(sorted({*layers.THERE} - sys.stdlib_module_names))
         return (
-            "its own room, the standard library in Python 3.8's syntax, and the Triton at hand; in functions "
-            "of this process also _core: other releases' Pythons run these files"
+            f"{own}{beside}the standard library of Python {least}, {there}; in functions what of the package "
+            f"is there: it is loaded without the package, by {by}"
         )
+    if path == layers.PACKAGE / "verbs" / path.parent.name / "__init__.py":
+        return "nothing: the __init__ of a verb has a docstring alone (its modules are told by themselves)"
     rank = layers.RANKS[room]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     if room == "verbs" and "." in name:
@@ -254,8 +335,15 @@ def may_import(name: str, path: pathlib.Path) -> str:
         late = "; in functions what it runs" if layers.is_late(name) else ""
         others = f"of other verbs {'; '.join(others) or 'none'}"
         return f"{within(verb, path)}{others}; {', '.join(under)}, _core{late}"
-    inner = " (its folders have an order, with which the row above ends)" if room == "_kernel" else ""
-    return f"its own room{inner or f' ({room})'}, and {', '.join([*under, '_core'])}"
+    kernel = [f"_kernel.{one}" for one in layers.below_in_kernel(name)] if room == "_kernel" else []
+    own = "its own room" if "." in name or path.stem == "__init__" else "no other flat module of its layer"
+    own += f" ({room})" if own == "its own room" else ""
+    if room == "_kernel" and name.count(".") > 1:
+        room = name.rpartition(".")[0]
+        own = f"its own folder ({room})"
+    elif room == "_kernel":
+        return f"of its room what follows: {', '.join([*kernel, *under, '_core'])}"
+    return f"{own}{but_importers(name, room)}, and {', '.join([*kernel, *under, '_core'])}"
 
 
 def of_module(path: pathlib.Path) -> Facts:
@@ -275,6 +363,10 @@ def of_module(path: pathlib.Path) -> Facts:
         facts += modules_in(path.parent)
     verb = name.split(".")[1] if room == "verbs" and "." in name else ""
     users = users_of(name, path)
+    used = grouped([("", users), ("", used_outside(name))]) or "nobody by name"
+    imported = may_import(name, path)
+    if path == folder and verb and path.with_name("run.py").is_file():  # what a verb does, its run does
+        path, name = path.with_name("run.py"), f"{name}.run"
     own, use = tests_of(name, path)
     of_folder = told(folder) if folder.is_file() else []
     own = list(dict.fromkeys([*told(path), *of_folder, *own]))
@@ -282,8 +374,8 @@ def of_module(path: pathlib.Path) -> Facts:
     words = set(re.findall("[a-z]+", name))
     of_the_verb = [one for one in of_verb(verb, path) if one not in own] if verb else []
     if not own:
-        shown = {*use, *of_the_verb[:1]}
-        tests += [one for one in through(name, users, words)[:3] if not {*one[1]} <= shown][:2]
+        seen = {*use, *of_the_verb[:1]}
+        tests += [one for one in through(name, users, words)[:3] if not {*one[1]} <= seen][:2]
     constant = not own and all(runs(one, name) < 0 for one in use)
     near = of_the_verb and words - {verb} & set(re.findall("[a-z]+", of_the_verb[0]))
     is_run = any(runs(one, name) > 0 for one in use)  # by its own name
@@ -291,23 +383,30 @@ def of_module(path: pathlib.Path) -> Facts:
     is_run = is_run or bool(most and verb and f"through {most}: " not in dict(tests))
     at = 2 if is_run else 1 if near or len(tests) < 3 else len(tests)
     tests.insert(at, ("of the verb: ", of_the_verb))
+    small_use = f"tests/python/cli/verbs/{verb}.txt"
+    if path.stem in ("__init__", "command", "run", "results") and (ROOT / small_use).is_file():
+        tests.append(("its small use: ", [small_use]))
     if constant:  # those that read a constant come last
         tests = [*(one for one in tests if one[0] != "that use it: "), ("for a constant of it: ", use)]
     if not own and not is_run and not of_the_verb:
         tests.append(("that write its words: ", by_words(path)))
-    tests = [(said, by_subject(held, name, path, tuple(users)) if said else held) for said, held in tests]
-    every = [one for _, found in tests for one in found if one.startswith("tests/python/")]
+    tests = [
+        (said, by_subject(held, name, path, tuple(users)) if said and held != [small_use] else held)
+        for said, held in tests
+    ]
+    every = [one for _, found in tests for one in found if re.fullmatch(r"tests/python/.*\.py", one)]
     if not own:
         every = by_subject(every, name, path, tuple(users))
+    alone = f"pytest -q {every[0]}" if every else "make test"
+    if verb and (not every or is_across(every[0])) and (ROOT / small_use).is_file():
+        alone = f"pytest -q tests/python/cli/test_mistakes.py -k {verb}"
     facts += [
-        ("imports", may_import(name, path)),
-        (
-            "is used by",
-            grouped([("", users), ("", used_outside(name))]) or "nobody by name",
-        ),
+        ("imports", imported),
+        *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
+        ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
         ("page", page(path, verb, row)),
-        ("try", f"pytest -q {every[0]}" if every else "make test"),
+        ("try", alone),
     ]
     return facts
 

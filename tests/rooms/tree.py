@@ -59,6 +59,7 @@ def opening(path: pathlib.Path, whole: bool = False) -> str:
         words = ast.get_docstring(ast.parse(text)) or ""
         return " ".join((words if whole else words.split("\n\n")[0]).split())
     lines = re.match(r"(?://[^\n]*\n)*", text)[0].splitlines()
+    lines = [line for line in lines if "clang-format o" not in line]
     part = lines if whole else itertools.takewhile(lambda line: line.strip("/ "), lines)
     words = " ".join(line[2:].strip() for line in part)
     header = path.with_suffix(".h")

@@ -4,8 +4,7 @@
     import tokenspeed_triton.language as tl     # the module triton.language, from that folder
 
 A process has one Triton: whoever asks for a module by either name gets the same object, whose name begins
-with `triton`, so that kernels, drivers and types are found as those of every release. Standard library only,
-in Python 3.8's syntax: workers use it too."""
+with `triton`, so that kernels, drivers and types are found as those of every release. Workers use it too."""
 
 import importlib
 import importlib.abc

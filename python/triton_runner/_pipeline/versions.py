@@ -33,6 +33,7 @@ from triton_runner._worker.child import end_with_parent
 
 # Those that the package index has, oldest first; those of other distributions as they are named here.
 RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)
+PYTHONS = (13, 12, 11, 10)  # 3.x in which a release may run, the first to try in front
 OTHERS = tuple(f"{name}-{patch}" for name, row in DISTRIBUTIONS.items() for patch in row.patches)
 
 
@@ -244,7 +245,7 @@ def _install(version: str, target: Path) -> str:
             f"releases that are there already need no network: `{commands.shell('versions')}` lists them",
         )
     if "No matching distribution" in reason or "no wheels" in reason:
-        for minor in (13, 12, 11, 10):
+        for minor in PYTHONS:
             python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
             options = ["--no-deps", "--python-version", f"3.{minor}", "--only-binary=:all:"]
             if python and pip(target, *options, *needs) is None:
@@ -253,7 +254,8 @@ def _install(version: str, target: Path) -> str:
             f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
             "interpreter that it has one for was found",
             *(["or the package index was not reached: pip saw no release at all"] * ("none)" in reason)),
-            "install one of Python 3.10 to 3.13, or uv (https://docs.astral.sh/uv), which fetches it",
+            f"install one of Python 3.{PYTHONS[-1]} to 3.{PYTHONS[0]}, or uv "
+            "(https://docs.astral.sh/uv), which fetches it",
         )
     raise fail(
         f"Triton {version} could not be fetched: {reason.strip().splitlines()[-1]}",

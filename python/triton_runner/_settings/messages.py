@@ -1,5 +1,10 @@
-"""Prints the lines of a compiled kernel on stdout; none of them when TRITON_RUNNER_PROD=1, only its folder
-when TRITON_RUNNER_PROD_TEST=1."""
+"""Says on stdout what happens when a kernel is compiled: nothing when TRITON_RUNNER_PROD=1, only its folder
+when TRITON_RUNNER_PROD_TEST=1. A line here has a row in its page.
+
+Also keeps what would be said beside it quiet: Triton's own notice, and lines within silent(). A compilation
+takes TRITON_ALWAYS_COMPILE=1 from here, where that is not set, as the first line says.
+
+It is described in doc/reference/errors.md#messages."""
 
 from __future__ import annotations
 
@@ -85,7 +90,7 @@ def saved_last():
 
 
 def note(line: str) -> None:
-    """Tells what a person should know of a text that was compiled."""
+    """Tells what a person should know of how a text was compiled."""
     say(f"[Triton Runner] {line}")
 
 

@@ -1,5 +1,5 @@
 """Tells which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no
-list of ours grows old. Standard library and Triton only, in Python 3.8's syntax."""
+list of ours grows old."""
 
 import contextlib
 import difflib
@@ -29,7 +29,7 @@ def _said_by_llvm(backend, processor):
         return file.read().decode(errors="replace")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def unknown(backend, arch):
     """Why there is no compiling for ("cuda", "42"), and what is near; None where there is."""
     import triton
@@ -48,7 +48,7 @@ def unknown(backend, arch):
         nearest = difflib.get_close_matches(arch, architectures, cutoff=0)
     named = ", ".join(backend + ":" + arch for arch in nearest)
     return (
-        "Triton %s does not compile for %s:%s" % (triton.__version__, backend, arch),
+        f"Triton {triton.__version__} does not compile for {backend}:{arch}",
         "the nearest that it compiles for: " + (named or "not known"),
     )
 
@@ -57,11 +57,11 @@ def _architectures(backend):
     """Returns the architectures that this Triton knows, as ["75", "80", ...] or ["gfx942", ...], asked in
     another process."""
     code = (
-        "import sys, types; sys.path[:] = %r; sys.modules['own'] = types.ModuleType('own'); "
-        "sys.modules['own'].__path__ = [%r]; from own import architectures; "
-        "print(architectures._said_by_llvm(%r, 'help'))"
-    ) % (sys.path, os.path.dirname(os.path.abspath(__file__)), backend)
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, universal_newlines=True)
+        f"import sys, types; sys.path[:] = {sys.path!r}; sys.modules['own'] = types.ModuleType('own'); "
+        f"sys.modules['own'].__path__ = [{os.path.dirname(os.path.abspath(__file__))!r}]; "
+        f"from own import architectures; print(architectures._said_by_llvm({backend!r}, 'help'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     return re.findall(r"^ +(?:sm_)?(\d+|gfx\w+) +- Select", done.stdout, re.M)
 
 
@@ -71,7 +71,7 @@ def _known_to_ptxas():
 
     ptxas = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "ptxas")
     try:
-        text = subprocess.run([ptxas, "--help"], stdout=subprocess.PIPE, universal_newlines=True).stdout
+        text = subprocess.run([ptxas, "--help"], stdout=subprocess.PIPE, text=True).stdout
     except OSError:
         return []
     return re.findall(r"'sm_(\d+)'", text)

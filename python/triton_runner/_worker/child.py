@@ -5,9 +5,11 @@ it.
                                                one), which has the name MODULE there
     python child.py REQUEST.json        answers one request here, for a reproducer
 
-Standard library only, in Python 3.8's syntax. Messages are JSON after eight bytes of length, on a
-descriptor of their own: LLVM and Triton write to stdout. The forked process sees Triton imported and
-nothing compiled, so that every compilation is the first of its process (in 3.2 and 3.3 later ones differ)."""
+Messages are JSON after eight bytes of length, on a descriptor of their own: LLVM and Triton write to stdout.
+The forked process sees Triton imported and nothing compiled, so that every compilation is the first of its
+process (in 3.2 and 3.3 later ones differ).
+
+It is described in doc/guide/compiler.md#workers."""
 
 import base64
 import contextlib
@@ -89,7 +91,7 @@ def _beside(name):
         package = sys.modules[PACKAGE] = types.ModuleType(PACKAGE)
         here = os.path.dirname(os.path.abspath(__file__))
         package.__path__ = [here, os.path.join(os.path.dirname(here), "_base")]
-    return importlib.import_module("%s.%s" % (PACKAGE, name))
+    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 def _spell(package, request):
@@ -256,13 +258,13 @@ def serve_one(request, caller):
 
 def waited(process):
     """Seconds in which a process and those that it started were ready to run, and others had the cores."""
-    seconds, folder = 0.0, "/proc/%d/task" % process
+    seconds, folder = 0.0, f"/proc/{process}/task"
     threads = [0.0]
     try:
         for thread in os.listdir(folder):
-            with open("%s/%s/schedstat" % (folder, thread)) as file:
+            with open(f"{folder}/{thread}/schedstat") as file:
                 threads.append(int(file.read().split()[1]) / 1e9)
-            with open("%s/%s/children" % (folder, thread)) as file:
+            with open(f"{folder}/{thread}/children") as file:
                 seconds += sum(waited(int(child)) for child in file.read().split())
     except (OSError, IndexError, ValueError):  # it ended, or the kernel does not count
         pass
@@ -339,9 +341,9 @@ def reproduce(path):
 
     result = loads(pack(answer(request, note))[8:])
     for level, text in result.get("asm", {}).items():
-        print("%s: %d %s" % (level, len(text), "bytes" if isinstance(text, bytes) else "characters"))
+        print(f"{level}: {len(text)} {'bytes' if isinstance(text, bytes) else 'characters'}")
     if result.get("failure"):
-        sys.exit("%(how)s: %(message)s" % result["failure"])
+        sys.exit("{how}: {message}".format(**result["failure"]))
 
 
 if __name__ == "__main__":

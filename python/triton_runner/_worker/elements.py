@@ -1,5 +1,5 @@
 """Lists the element types, a row each, and reads their names: the IR's (f32), Triton's (fp32) and NumPy's
-(float32). Standard library only, in Python 3.8's syntax: job.py reads signatures with it."""
+(float32). job.py reads signatures with it."""
 
 import collections
 import re

@@ -1,8 +1,8 @@
 """Does one compilation by the Triton that this interpreter imports: any known release, from any level to any
 other.
 
-Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every
-other one in a worker, so that there is one way through the stages. A request is a dict:
+The installed release runs it in process, every other one in a worker, so that there is one way through the
+stages. A request is a dict:
 
     kernel      a JIT function, or {"file", "name"}, or what portable.py made of one; of a text None
     signature, constexprs, attrs    see signature_of()
@@ -30,7 +30,7 @@ import re
 import sys
 import traceback
 
-from . import architectures, program_file
+from . import architectures, program_file, rebuild
 from .recorder import parse
 from .refused import NotAssembled, Refused
 from .signatures import signature_of
@@ -53,7 +53,7 @@ def target_fields(target):
         return "cuda", int(arch), 32
     if backend == "hip" and arch.startswith("gfx"):
         return "hip", arch, 64 if arch.startswith("gfx9") else 32
-    raise Refused("unknown target %r" % target, 'targets are written "cuda:90" or "hip:gfx942"')
+    raise Refused(f"unknown target {target!r}", 'targets are written "cuda:90" or "hip:gfx942"')
 
 
 def check_target(target):
@@ -79,7 +79,7 @@ def find_backend(target, checked=True):
         if compiler.supports_target(gpu):
             return compiler(gpu)
     raise Refused(
-        "Triton %s has no backend for %s" % (triton.__version__, target),
+        f"Triton {triton.__version__} has no backend for {target}",
         "its backends: " + ", ".join(triton.backends.backends),
     )
 
@@ -105,8 +105,6 @@ def load_function(kernel):
     if not isinstance(kernel, dict):
         return kernel
     if "functions" in kernel:
-        from . import rebuild
-
         return rebuild.function(kernel)
     return innermost(load_decorated(kernel))
 
@@ -130,7 +128,7 @@ def load_decorated(kernel):
         function = getattr(function, part, None)
     if innermost(function) is None:
         raise Refused(
-            "%s has no kernel %r" % (path, name),
+            f"{path} has no kernel {name!r}",
             "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),
         )
     return function
@@ -151,14 +149,14 @@ def _execute(spec, module):
 def _not_imported(path, error):
     """Why a kernel's file cannot be imported: the error of its code, and the line that it comes from."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    at = "%s:%d" % (path, lines[-1]) if lines else path
+    at = f"{path}:{lines[-1]}" if lines else path
     said = [line for line in str(error).splitlines() if line.strip()] or [""]
     what = " ".join([said[0], said[-1].strip()] if said[0].endswith(":") else said[:1])
     if isinstance(error, AssertionError) and "not compiled with CUDA" in what:
         hint = "on this machine it may ask for a GPU under `if __name__ == '__main__':` only"
     else:
         hint = "code outside of kernels can be put under `if __name__ == '__main__':`"
-    message = "%s: its file cannot be imported: %s: %s" % (at, type(error).__name__, what)
+    message = f"{at}: its file cannot be imported: {type(error).__name__}: {what}"
     return Refused(message.rstrip(": "), hint)
 
 
@@ -256,16 +254,16 @@ def _check_options(backend, options):
     for name, value in options.items():
         if name not in names:
             raise Refused(
-                "Triton %s has no compile option %r for %s"
-                % (triton.__version__, name, backend.target.backend),
+                f"Triton {triton.__version__} has no compile option {name!r} for {backend.target.backend}",
                 "its options: " + ", ".join(names),
             )
         kind = type(getattr(defaults, name, None))
         taken = {bool: numbers.Integral, int: numbers.Integral, str: str}.get(kind)  # True is integral
         if taken and value is not None and not isinstance(value, taken):
             raise Refused(
-                "Triton's compile option %s takes %s, not %r"
-                % (name, {bool: "True or False", int: "an integer", str: "a text"}[kind], value)
+                "Triton's compile option {} takes {}, not {!r}".format(
+                    name, {bool: "True or False", int: "an integer", str: "a text"}[kind], value
+                )
             )
 
 
@@ -317,7 +315,9 @@ def _compile_text(request, backend, note):
     again = request.get("walk") or request.get("inline")  # the text's own stage too
     asm = {"source" if request.get("inline") else level: text}
     if level not in names:
-        raise Refused("%s has no level %r" % (request["target"], level), "its levels: " + ", ".join(names))
+        raise Refused(
+            "{} has no level {!r}".format(request["target"], level), "its levels: " + ", ".join(names)
+        )
     last = _last(names, request.get("to"), level, request["target"])
     for name in names[0 if again else names.index(level) + 1 : last + 1]:
         note(name)
@@ -343,8 +343,8 @@ def _with_libraries(metadata, backend):
         missing = [name for name in names if name not in own]
         if missing:
             raise Refused(
-                "the metadata names the library %s without its path" % ", ".join(missing),
-                "give it as an option: extern_libs={%r: PATH}" % missing[0],
+                "the metadata names the library {} without its path".format(", ".join(missing)),
+                f"give it as an option: extern_libs={{{missing[0]!r}: PATH}}",
             )
         del metadata["extern_libs"]
     return metadata
@@ -359,9 +359,9 @@ def _relocated(module, level, name):
     base = os.environ.get("TRITON_CACHE_DIR") or os.path.expanduser("~/.triton/cache")
     folder = os.path.join(base, "ir_loc", hashlib.sha256(str(module).encode()).hexdigest()[:16])
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "%s.%s" % (name or "kernel", level))
+    path = os.path.join(folder, "{}.{}".format(name or "kernel", level))
     module.create_location_snapshot(path)
-    return ["USE_IR_LOC: lines are those of %s" % path]
+    return [f"USE_IR_LOC: lines are those of {path}"]
 
 
 def _check_intrinsics(ptx, text, filename):
@@ -371,9 +371,9 @@ def _check_intrinsics(ptx, text, filename):
     match = re.search(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M)
     if match:
         name = match.group(1)
-        line = text[: text.find("@%s(" % name)].count("\n") + 1
+        line = text[: text.find(f"@{name}(")].count("\n") + 1
         raise Refused(
-            "%s:%d: LLVM of Triton %s has no @%s" % (filename or "<llir>", line, triton.__version__, name),
+            f"{filename or '<llir>'}:{line}: LLVM of Triton {triton.__version__} has no @{name}",
             NEWER_LLIR,
         )
 
@@ -394,13 +394,13 @@ def _assembled(stage, ptx, metadata, filename, notes):
         if newer:
             lowered = ptx.replace(".version " + newer.group(1), ".version " + newer.group(2), 1)
             binary = _assembled(stage, lowered, metadata, filename, notes)
-            notes.append("%s is PTX %s, assembled as %s" % (filename, newer.group(1), newer.group(2)))
+            notes.append(f"{filename} is PTX {newer.group(1)}, assembled as {newer.group(2)}")
             return binary
         lines = [line for line in str(error).splitlines() if "ptxas" in line]
         fatal = [line for line in lines if "fatal" in line or "error" in line]
         if not fatal:
             raise
-        what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename)
+        what = f"ptxas of Triton {triton.__version__} does not accept {filename}"
         raise NotAssembled(what, *fatal) from None
 
 
@@ -420,8 +420,9 @@ def _parse(text, level, context, filename, hint):
         return parse(text, context)
     except RuntimeError as error:
         raise Refused(
-            "Triton %s does not accept %s: %s"
-            % (triton.__version__, filename or "this " + level.upper(), error),
+            "Triton {} does not accept {}: {}".format(
+                triton.__version__, filename or "this " + level.upper(), error
+            ),
             "its parser wrote the place to stderr",
             hint or "an artifact of another release may need that release",
         ) from None
@@ -460,11 +461,9 @@ def _last(names, to, first, target):
     order = names if first in names else [first, *names]
     to = to or names[-1]
     if to not in order:
-        raise Refused("%s has no level %r" % (target, to), "its levels: " + ", ".join(order))
+        raise Refused(f"{target} has no level {to!r}", "its levels: " + ", ".join(order))
     if order.index(to) < order.index(first):
-        raise Refused(
-            "%s lies above %s: compilation cannot go back" % (to, first), "levels: " + ", ".join(order)
-        )
+        raise Refused(f"{to} lies above {first}: compilation cannot go back", "levels: " + ", ".join(order))
     return names.index(to) if to in names else -1
 
 

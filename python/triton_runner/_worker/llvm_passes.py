@@ -3,9 +3,10 @@ ran them. How long each takes is found by pass_clock.py.
 
 make_llir optimises the LLVM IR, make_ptx or make_amdgcn generates code from it. While a stage runs, standard
 error is a file and LLVM prints the whole module after each pass; the passes of code generation that work on
-machine instructions are named only, as nothing reads what they print. Printing changes nothing that is made.
+machine instructions are named only, as nothing reads what they print. Printing changes nothing that is
+made.
 
-Needs nothing but the standard library: the same file serves the installed release and worker processes."""
+It is described in doc/guide/passes.md#inside-llvm."""
 
 import contextlib
 import os

@@ -8,7 +8,9 @@ its own, because some releases hold Python's lock while they optimise.
 LLVM writes word by word, and a reader that wakes for each of them makes it slow. While a long IR is printed
 the reader therefore naps, until most of what the last one had has come; then it waits for each word again.
 
-    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}"""
+    {"passes": [[name, seconds]], "printing": seconds, "rest": what else was printed (its end)}
+
+It is described in doc/guide/passes.md#what-takes-the-time."""
 
 import contextlib
 import fcntl
@@ -75,10 +77,8 @@ class Clock:
 
 
 def main():
-    try:
+    with contextlib.suppress(OSError):  # a smaller pipe makes LLVM wait, which counts as printing
         fcntl.fcntl(0, _SET_PIPE_SIZE, _PIPE_SIZE)
-    except OSError:
-        pass  # a smaller pipe makes LLVM wait while it prints, which counts as printing
     os.write(1, b"ready\n")
     clock = Clock()
     while True:

@@ -1,8 +1,8 @@
 """Makes a kernel again from what portable.py (_pipeline) took down of it, in a process that has none of the
 caller's objects.
 
-Standard library and Triton only, in Python 3.8's syntax. Sources are compiled under their own file names
-and at their own lines, so that locations in the IR are those of the original."""
+Sources are compiled under their own file names and at their own lines, so that locations in the IR are those
+of the original."""
 
 import importlib
 import inspect
@@ -48,7 +48,7 @@ def _attribute(module, path):
             continue
     import triton
 
-    raise Missing("Triton %s has no %s.%s" % (triton.__version__, module, path))
+    raise Missing(f"Triton {triton.__version__} has no {module}.{path}")
 
 
 def function(kernel):

@@ -10,7 +10,9 @@ a pass made.
 
 Works inside every known Triton release and needs nothing but the standard library: the same file serves the
 installed release and worker processes of others.
-"""
+
+
+It is described in doc/guide/passes.md#how-it-works-and-its-limits."""
 
 import contextlib
 import hashlib
@@ -193,12 +195,12 @@ class Recorder:
     @contextlib.contextmanager
     def _stand_ins(self, scopes):
         kept = [_parts(scope) for scope in scopes]
-        for scope, names in zip(scopes, kept):
+        for scope, names in zip(scopes, kept, strict=True):
             scope.update({name: _StandIn(self, name, value) for name, value in names.items()})
         try:
             yield
         finally:
-            for scope, names in zip(scopes, kept):
+            for scope, names in zip(scopes, kept, strict=True):
                 scope.update(names)
 
     def _keep(self, module):
@@ -283,10 +285,8 @@ class Recorder:
         except RuntimeError:
             place = "the front end"
             if self._seen:
-                place = "pass %d (%s)" % (len(self._seen), self._seen[-1][1].rpartition(".")[2])
-            raise PassError(
-                "Triton does not accept the IR that is to replace what %s makes" % place
-            ) from None
+                place = f"pass {len(self._seen)} ({self._seen[-1][1].rpartition('.')[2]})"
+            raise PassError(f"Triton does not accept the IR that is to replace what {place} makes") from None
 
     def _replaced(self, text, module, number):
         parsed = self._parsed(text, module.context)
@@ -379,7 +379,7 @@ class _StandIn:
 
             return pass_manager
         if path == "llvm.to_module" and recorder._waiting:
-            raise PassError("no pass of this compilation is %s, the one to start at" % recorder.start.said)
+            raise PassError(f"no pass of this compilation is {recorder.start.said}, the one to start at")
         if isinstance(value, type(os)):
             return _StandIn(recorder, path, value)
         if isinstance(value, type) or not callable(value):
@@ -396,7 +396,7 @@ class _StandIn:
 
 
 _HINT = r"tt\.(?:divisibility|contiguity|constancy) = dense<[^>]*> : tensor<\d+xi32>"
-_HINTS = re.compile(r" ?\{%s(?:, %s)*\}|%s, |, %s" % (_HINT, _HINT, _HINT, _HINT))
+_HINTS = re.compile(rf" ?\{{{_HINT}(?:, {_HINT})*\}}|{_HINT}, |, {_HINT}")
 
 
 def without_hints(text):
@@ -413,6 +413,6 @@ def parse(text, context):
     with tempfile.TemporaryFile("w") as file:  # one without a name, which nobody has to remove
         file.write(text)
         file.flush()
-        module = ir.parse_mlir_module("/proc/self/fd/%d" % file.fileno(), context)
+        module = ir.parse_mlir_module(f"/proc/self/fd/{file.fileno()}", context)
     module.context = context
     return module

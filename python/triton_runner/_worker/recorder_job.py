@@ -1,12 +1,14 @@
 """Runs job.run() under a recorder: the same compilation, pass by pass, whole or as a plan says.
 
-Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with these fields more:
+A request is job.run()'s, with these fields more:
 
     plan, keep   see recorder.Recorder
     walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
     llvm         whether the passes inside LLVM are kept too, as llvm_passes.record() has them
 
-and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at."""
+and so is the answer: passes, texts; stopped: the text after the pass that the plan stops at.
+
+It is described in doc/guide/passes.md#how-it-works-and-its-limits."""
 
 import time
 
@@ -18,9 +20,9 @@ def run(request, note=lambda stage, add=None: None):
     def say(step):
         last = recorder.passes[-1] if recorder.passes else None
         if step is not None:
-            note("%s, pass %d %s" % (step["stage"], step["number"], step["add"]), step["add"])
+            note("{stage}, pass {number} {add}".format(**step), step["add"])
         elif last is not None:
-            note("%s, after its passes" % last["stage"])
+            note("{}, after its passes".format(last["stage"]))
 
     def wrap(stages, backend):
         if request.get("llvm"):

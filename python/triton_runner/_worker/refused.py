@@ -1,4 +1,4 @@
-"""Refuses what cannot be compiled as it is asked for. Standard library only, in Python 3.8's syntax."""
+"""Refuses what cannot be compiled as it is asked for."""
 
 
 class Refused(Exception):

@@ -1,11 +1,10 @@
-"""Reads the signature of a kernel: which parameter has which type, constant and attributes. Standard library
-and Triton only, in Python 3.8's syntax."""
+"""Reads the signature of a kernel: which parameter has which type, constant and attributes."""
 
 import ast
 import inspect
 import re
 
-from . import elements
+from . import elements, rebuild
 from .refused import Refused
 from .spelling import option
 
@@ -39,7 +38,7 @@ def _constant(word):
         return (ast.literal_eval(word),)
     except (ValueError, SyntaxError):
         raise Refused(
-            "the signature has %r, which is neither a type nor a constant" % word,
+            f"the signature has {word!r}, which is neither a type nor a constant",
             "types: *fp32, *fp16:16 (a multiple of 16), i32, fp32, tensordesc<fp16[64,64]>; "
             "constants: 128, 0.5, True, None, 'text', tl.float16",
         ) from None
@@ -59,15 +58,15 @@ def signature_of(function, signature, constexprs, attrs):
         open_names = [name for name in parameters if name not in constants]
         if len(words) > len(open_names):
             raise Refused(
-                "the signature has %d entries for %d parameters of kernel '%s'"
-                % (len(words), len(open_names), function.__name__),
+                f"the signature has {len(words)} entries for {len(open_names)} parameters of kernel "
+                f"'{function.__name__}'",
                 "its parameters: " + ", ".join(parameters),
             )
-        signature = dict(zip(open_names, words))
+        signature = dict(zip(open_names, words, strict=False))
     for name in [*signature, *constants, *(attrs or {})]:
         if name not in parameters:
             raise Refused(
-                "kernel '%s' has no parameter %r" % (function.__name__, name),
+                f"kernel '{function.__name__}' has no parameter {name!r}",
                 "its parameters: " + ", ".join(parameters),
             )
     types, attributes = {}, {name: [list(a) for a in value] for name, value in (attrs or {}).items()}
@@ -77,7 +76,7 @@ def signature_of(function, signature, constexprs, attrs):
         if name in constants or word == "constexpr":
             if name not in constants:
                 raise Refused(
-                    "parameter %r is a constexpr without a value" % name, "give it in " + option("constexprs")
+                    f"parameter {name!r} is a constexpr without a value", "give it in " + option("constexprs")
                 )
             if word and word != "constexpr":
                 types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
@@ -86,7 +85,7 @@ def signature_of(function, signature, constexprs, attrs):
                 word, unknown = elements.in_triton(word)
                 if unknown:
                     raise Refused(
-                        "the signature has %r, and there is no element type %r" % (word, unknown),
+                        f"the signature has {word!r}, and there is no element type {unknown!r}",
                         elements.KNOWN,
                     )
             value = _constant(word) if isinstance(word, str) else (decoded(word),)
@@ -99,15 +98,15 @@ def signature_of(function, signature, constexprs, attrs):
             elif hint == "1":
                 constants[name] = 1
             elif hint:
-                raise Refused("parameter %r: hint :%s is neither :16 nor :1" % (name, hint))
+                raise Refused(f"parameter {name!r}: hint :{hint} is neither :16 nor :1")
         elif parameter.default is not inspect.Parameter.empty:
             constants[name] = getattr(parameter.default, "value", parameter.default)
         else:
             what = "no value" if name in constexpr_names else "no type"
             where = option("constexprs" if name in constexpr_names else "signature")
             raise Refused(
-                "kernel '%s': parameter %r has %s" % (function.__name__, name, what),
-                "give it in %s; the parameters: %s" % (where, ", ".join(parameters)),
+                f"kernel '{function.__name__}': parameter {name!r} has {what}",
+                "give it in {}; the parameters: {}".format(where, ", ".join(parameters)),
             )
     return types, constants, attributes
 
@@ -115,7 +114,5 @@ def signature_of(function, signature, constexprs, attrs):
 def decoded(value):
     """A constant as it came through JSON."""
     if isinstance(value, dict):
-        from . import rebuild
-
         return rebuild.value(value)
     return value

@@ -14,7 +14,7 @@ def option(keyword, value="", code=""):
     """Returns the option as the reader gives it. code: the value in Python, where it is not a text."""
     if keyword in names:
         return " ".join(filter(None, [names[keyword], value]))
-    return "%s=%s" % (keyword, code or (value and '"%s"' % value))
+    return "{}={}".format(keyword, code or (value and f'"{value}"'))
 
 
 def listed(*keywords):

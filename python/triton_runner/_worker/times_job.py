@@ -1,6 +1,6 @@
 """Runs job.run() with a stopwatch: how long each stage takes and, if wanted, what it spends that time on.
 
-Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with the field
+A request is job.run()'s, with the field
 
     parts        whether the parts of the stages are timed too; else the compilation is the plain one
 
@@ -13,7 +13,9 @@ job.run() has them. The kinds:
     optimise     a pass within llvm.optimize_module, by what LLVM prints as it begins and ends (pass_clock.py)
     generate     a pass within llvm.translate_to_asm, as LLVM's own timers report it (LLVM_ENABLE_TIMING)
     process      a program that a stage runs: ptxas, its name with what it was asked for
-    ptxas        within that process, the compilation of a function, as `ptxas -v` reports it"""
+    ptxas        within that process, the compilation of a function, as `ptxas -v` reports it
+
+It is described in doc/guide/passes.md#what-takes-the-time."""
 
 import contextlib
 import json

@@ -1,5 +1,9 @@
-// Lists every elementwise functor, as X(name, arity), and makes their enumeration. Adding one: a row here,
-// its formula in src/num/simd/.
+// Lists every elementwise functor, as X(name, arity), by family. A family has a finder of loops: that of
+// libdevice is in src/num/libdevice.cpp, the others are in src/num/simd.
+//
+// Adding a functor: a row in its family's list, in any place, and its formula where the finder is, which does
+// not compile without it. An op asks for it by ELEMENTWISE(name) in ops.def, tt.extern_elementwise by a row of
+// src/num/extern.cpp.
 //
 // Floats are f16, bf16, f32, f64 (arithmetic, comparisons and select also take the fp8 types, through f32).
 // Integers are i1 .. i64 and pointers.
@@ -43,8 +47,8 @@
   X(sinh, 1) X(cosh, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erfc, 1) X(lgamma, 1) X(tgamma, 1)              \
   X(j0, 1) X(j1, 1) X(y0, 1) X(y1, 1) X(atan2, 2) X(powf, 2) X(hypot, 2)
 
-// libdevice's rarer functions, scalar code in src/num/libdevice.cpp. ldexp's second operand is i32, ilogb's result too; the
-// float2int ones round to nearest even, down and up.
+// libdevice's rarer functions, scalar code. ldexp's second operand is i32, ilogb's result too; the float2int
+// ones round to nearest even, down and up.
 #define TRITON_RUNNER_LIBDEVICE_FUNCTORS(X)                                                                       \
   X(rcp, 1) X(sinpi, 1) X(cospi, 1) X(rcbrt, 1) X(rhypot, 2) X(norm3d, 3) X(rnorm3d, 3) X(erfinv, 1)          \
   X(erfcinv, 1) X(erfcx, 1) X(normcdf, 1) X(normcdfinv, 1) X(cyl_bessel_i0, 1) X(cyl_bessel_i1, 1)            \
@@ -52,6 +56,13 @@
   X(fptosi_rn, 1) X(fptosi_rd, 1) X(fptosi_ru, 1) X(fptoui_rn, 1) X(fptoui_rd, 1) X(fptoui_ru, 1)             \
   X(fptosi_round, 1) X(brev, 1) X(ffs, 1) X(byte_perm, 3) X(mul24, 2) X(umul24, 2) X(hadd, 2) X(rhadd, 2)     \
   X(uhadd, 2) X(urhadd, 2) X(sad, 3) X(usad, 3)
+
+// The families of src/num/simd, as F(the name in find_FAMILY, the type of its functors, their list).
+#define TRITON_RUNNER_FAMILIES(F)                                                                            \
+  F(int, IntFunctor, TRITON_RUNNER_INT_FUNCTORS) F(division, DivisionFunctor, TRITON_RUNNER_DIV_FUNCTORS)     \
+  F(cmpi, CmpiFunctor, TRITON_RUNNER_CMPI_FUNCTORS) F(float, FloatFunctor, TRITON_RUNNER_FLOAT_FUNCTORS)      \
+  F(cmpf, CmpfFunctor, TRITON_RUNNER_CMPF_FUNCTORS) F(cast, CastFunctor, TRITON_RUNNER_CAST_FUNCTORS)         \
+  F(math, MathFunctor, TRITON_RUNNER_MATH_FUNCTORS)
 
 #define TRITON_RUNNER_ELEMENTWISE(X)                                                                         \
   TRITON_RUNNER_INT_FUNCTORS(X) TRITON_RUNNER_DIV_FUNCTORS(X) TRITON_RUNNER_CMPI_FUNCTORS(X)                  \
@@ -66,5 +77,14 @@ enum class Functor : uint16_t {
   TRITON_RUNNER_ELEMENTWISE(TRITON_RUNNER_ENUMERATE)
 #undef TRITON_RUNNER_ENUMERATE
 };
+
+// The functors of one family, with the numbers of Functor. A finder switches over those of its own without a
+// default: the compiler tells which it leaves out.
+#define TRITON_RUNNER_NUMBER(name, arity) name = static_cast<uint16_t>(Functor::name),
+#define TRITON_RUNNER_FAMILY(family, Of, list) enum class Of : uint16_t { list(TRITON_RUNNER_NUMBER) };
+TRITON_RUNNER_FAMILIES(TRITON_RUNNER_FAMILY)
+TRITON_RUNNER_FAMILY(libdevice, LibdeviceFunctor, TRITON_RUNNER_LIBDEVICE_FUNCTORS)
+#undef TRITON_RUNNER_FAMILY
+#undef TRITON_RUNNER_NUMBER
 
 }  // namespace triton_runner::num

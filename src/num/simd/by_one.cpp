@@ -76,11 +76,11 @@ constexpr Loop divide_by_one = map_by_one<div>;
 }  // namespace
 
 Loop find_by_one(Loop loop) {
-  auto is = [loop](Functor f) { return loop == find_float(f, Type::kF32, Type::kF32); };
-  if (is(Functor::addf)) return map_by_one<add>;
-  if (is(Functor::subf)) return map_by_one<sub>;
-  if (is(Functor::mulf)) return map_by_one<mul>;
-  if (is(Functor::divf)) return divide_by_one;
+  auto is = [loop](FloatFunctor f) { return loop == find_float(f, Type::kF32, Type::kF32); };
+  if (is(FloatFunctor::addf)) return map_by_one<add>;
+  if (is(FloatFunctor::subf)) return map_by_one<sub>;
+  if (is(FloatFunctor::mulf)) return map_by_one<mul>;
+  if (is(FloatFunctor::divf)) return divide_by_one;
   return find_exp_by_one(loop);
 }
 

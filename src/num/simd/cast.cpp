@@ -277,40 +277,39 @@ bool is_int(Type type) { return type <= Type::kI64 || type == Type::kPointer; }
 
 }  // namespace
 
-Loop find_cast(Functor functor, Type in, Type out) {
+Loop find_cast(CastFunctor functor, Type in, Type out) {
   switch (functor) {
-    case Functor::select:
+    case CastFunctor::select:
       if (in != out) return nullptr;
       return by_size(static_cast<size_t>(storage(in)), [](auto x) -> Loop {
         using T = decltype(x);
         return map<3, T, T, choose, uint8_t>;
       });
-    case Functor::bitcast:
+    case CastFunctor::bitcast:
       return storage(in) == storage(out) ? copy_of(storage(in)) : nullptr;
-    case Functor::extsi:
-    case Functor::index_cast:
+    case CastFunctor::extsi:
+    case CastFunctor::index_cast:
       return extend_signed(in, out);
-    case Functor::extui:
-    case Functor::trunci:
-    case Functor::index_castui:
+    case CastFunctor::extui:
+    case CastFunctor::trunci:
+    case CastFunctor::index_castui:
       return extend_unsigned(in, out);
-    case Functor::sitofp:
+    case CastFunctor::sitofp:
       return signed_to_float(in, out);
-    case Functor::uitofp:
+    case CastFunctor::uitofp:
       return unsigned_to_float(in, out);
-    case Functor::fptosi:
+    case CastFunctor::fptosi:
       return float_to_int<int8_t, int16_t, int32_t, int64_t>(in, out);
-    case Functor::fptoui:
+    case CastFunctor::fptoui:
       return float_to_int<uint8_t, uint16_t, uint32_t, uint64_t>(in, out);
-    case Functor::extf:
-    case Functor::truncf:
-    case Functor::fp_to_fp_rtne:
+    case CastFunctor::extf:
+    case CastFunctor::truncf:
+    case CastFunctor::fp_to_fp_rtne:
       return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kNearestEven>(in, out);
-    case Functor::fp_to_fp_rtz:
+    case CastFunctor::fp_to_fp_rtz:
       return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kTowardZero>(in, out);
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

@@ -50,10 +50,10 @@ Loop pick_class(Type in, Type out) {
 
 }  // namespace
 
-Loop find_compare(Functor functor, Type in, Type out) {
+Loop find_cmpf(CmpfFunctor functor, Type in, Type out) {
   switch (functor) {
-#define CASE(name, pick) \
-  case Functor::name:    \
+#define CASE(name, pick)  \
+  case CmpfFunctor::name: \
     return pick(in, out);
     // clang-format off
     CASE(isnan, pick_class<isnan>) CASE(isinf, pick_class<isinf>)
@@ -66,11 +66,10 @@ Loop find_compare(Functor functor, Type in, Type out) {
     CASE(cmpf_ole, pick<compare<kCmpLe>>) CASE(cmpf_ule, pick<compare<kCmpLeu>>)
     CASE(cmpf_one, pick<compare<kCmpNe>>) CASE(cmpf_une, pick<compare<kCmpNeu>>)
     CASE(cmpf_ord, pick<compare<kCmpNum>>) CASE(cmpf_uno, pick<compare<kCmpNan>>)
-#undef CASE
-    default:
-      return nullptr;
     // clang-format on
+#undef CASE
   }
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

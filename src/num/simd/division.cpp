@@ -85,43 +85,33 @@ void loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
 
 }  // namespace
 
-Loop find_division(Functor functor, Type in, Type out) {
+Loop find_division(DivisionFunctor functor, Type in, Type out) {
   if (in != out) return nullptr;
-  bool is_remainder = functor == Functor::remsi || functor == Functor::remui ||
-                      functor == Functor::remsi_paired || functor == Functor::remui_paired;
-  if (in == Type::kI1) {
-    switch (functor) {
-#define CASE(name, arity) \
-  case Functor::name:     \
-    return is_remainder ? loop_i1<true> : loop_i1<false>;
-      TRITON_RUNNER_DIV_FUNCTORS(CASE)
-#undef CASE
-      default:
-        return nullptr;
-    }
-  }
+  using enum DivisionFunctor;
+  const bool is_remainder =
+      functor == remsi || functor == remui || functor == remsi_paired || functor == remui_paired;
+  if (in == Type::kI1) return is_remainder ? loop_i1<true> : loop_i1<false>;
   switch (functor) {
-    case Functor::divsi:
+    case divsi:
       return pick_signed<Dividing<divide>>(in);
-    case Functor::remsi:
+    case remsi:
       return pick_signed<Dividing<remainder>>(in);
-    case Functor::remsi_paired:
+    case remsi_paired:
       return pick_signed<Dividing<paired_remainder>>(in);
-    case Functor::remui_paired:
+    case remui_paired:
       return pick_unsigned<Dividing<paired_remainder>>(without_pointers(in));
-    case Functor::ceildivsi:
+    case ceildivsi:
       return pick_signed<Dividing<ceiling>>(in);
-    case Functor::floordivsi:
+    case floordivsi:
       return pick_signed<Dividing<flooring>>(in);
-    case Functor::divui:
+    case divui:
       return pick_unsigned<Dividing<divide>>(without_pointers(in));
-    case Functor::remui:
+    case remui:
       return pick_unsigned<Dividing<remainder>>(without_pointers(in));
-    case Functor::ceildivui:
+    case ceildivui:
       return pick_unsigned<Dividing<ceiling>>(without_pointers(in));
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

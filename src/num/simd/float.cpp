@@ -68,33 +68,32 @@ Loop copysign_loop(Type in) {
 
 }  // namespace
 
-Loop find_float(Functor functor, Type in, Type out) {
+Loop find_float(FloatFunctor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
-    case Functor::negf:
+    case FloatFunctor::negf:
       if (Loop loop = sign_loop<false>(in)) return loop;
       return float_loop_of<1, negf>(in);
-    case Functor::absf:
+    case FloatFunctor::absf:
       if (Loop loop = sign_loop<true>(in)) return loop;
       return float_loop_of<1, absf>(in);
-    case Functor::copysign:
+    case FloatFunctor::copysign:
       if (Loop loop = copysign_loop(in)) return loop;
       return float_loop_of<2, copysign>(in);
-    case Functor::fma:
+    case FloatFunctor::fma:
       if (Loop loop = narrow_loop<map<3, float, float, fused_odd<double>>, 3>(in)) return loop;
       return float_loop_of<3, fma>(in);
     default:
       break;
   }
   switch (functor) {
-#define CASE(name, arity) \
-  case Functor::name:     \
+#define CASE(name, arity)  \
+  case FloatFunctor::name: \
     return float_loop_of<arity, name>(in);
     TRITON_RUNNER_FLOAT_FUNCTORS(CASE)
 #undef CASE
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

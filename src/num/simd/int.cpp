@@ -98,26 +98,31 @@ Loop pick(Type in) {
 
 }  // namespace
 
-Loop find_int(Functor functor, Type in, Type out) {
+Loop find_int(IntFunctor functor, Type in, Type out) {
   if (in == Type::kI64 && out == Type::kI32) {
-    if (functor == Functor::ctpop) return map<1, uint32_t, uint64_t, counted<ctpop>>;
-    if (functor == Functor::ctlz) return map<1, uint32_t, uint64_t, counted<ctlz>>;
+    if (functor == IntFunctor::ctpop) return map<1, uint32_t, uint64_t, counted<ctpop>>;
+    if (functor == IntFunctor::ctlz) return map<1, uint32_t, uint64_t, counted<ctlz>>;
     return nullptr;
   }
   switch (functor) {
 #define CASE(name, arity) \
-  case Functor::name:     \
+  case IntFunctor::name:  \
     return in == out ? pick<name, arity>(in) : nullptr;
     TRITON_RUNNER_INT_FUNCTORS(CASE)
 #undef CASE
+  }
+  return nullptr;
+}
+
+Loop find_cmpi(CmpiFunctor functor, Type in, Type out) {
+  switch (functor) {
 #define CASE(name, arity) \
-  case Functor::name:     \
+  case CmpiFunctor::name: \
     return out == Type::kI1 ? pick2<name, true>(in) : nullptr;
     TRITON_RUNNER_CMPI_FUNCTORS(CASE)
 #undef CASE
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::SIMD_ISA

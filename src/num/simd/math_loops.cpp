@@ -290,32 +290,31 @@ Loop pick_trig(Type in) {
 
 }  // namespace
 
-Loop find_math(Functor functor, Type in, Type out) {
+Loop find_math(MathFunctor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
-    case Functor::exp:
+    case MathFunctor::exp:
       return float_loop<exp_f32_loop<Of::kOne>, map<1, double, double, exp>, 1>(in);
-    case Functor::exp2:
+    case MathFunctor::exp2:
       return float_loop<exp2_f32_loop<Of::kOne>, map<1, double, double, exp2>, 1>(in);
-    case Functor::sin:
+    case MathFunctor::sin:
       return pick_trig<sine>(in);
-    case Functor::cos:
+    case MathFunctor::cos:
       return pick_trig<cosine>(in);
-    case Functor::tan:
+    case MathFunctor::tan:
       return pick_trig<tangent>(in);
 #define CASE(name, arity) \
-  case Functor::name:     \
+  case MathFunctor::name: \
     return float_loop_of<arity, name>(in);
       // clang-format off
     CASE(exp10, 1) CASE(expm1, 1) CASE(log, 1) CASE(log2, 1) CASE(log10, 1) CASE(log1p, 1) CASE(cbrt, 1)
     CASE(erf, 1) CASE(tanh, 1) CASE(asin, 1) CASE(acos, 1) CASE(atan, 1) CASE(sinh, 1) CASE(cosh, 1)
     CASE(asinh, 1) CASE(acosh, 1) CASE(atanh, 1) CASE(erfc, 1) CASE(lgamma, 1) CASE(tgamma, 1) CASE(j0, 1)
     CASE(j1, 1) CASE(y0, 1) CASE(y1, 1) CASE(atan2, 2) CASE(powf, 2) CASE(hypot, 2)
-#undef CASE
-    default:
-      return nullptr;
       // clang-format on
+#undef CASE
   }
+  return nullptr;
 }
 
 Loop find_exp_of_difference(Loop exponential) {

@@ -24,9 +24,9 @@ using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void*
                              const int32_t* indices, int64_t outer, int64_t axis, int64_t inner,
                              bool tie_break_left);
 
-// Finders of loops: null where the functor or the types are not theirs.
-using FindLoop = Loop (*)(Functor functor, Type in, Type out);
-Loop find_libdevice(Functor functor, Type in, Type out);  // scalar, the same on every instruction set
+// A family's finder gives the loop of a functor: null where that does not take the types.
+#pragma GCC diagnostic error "-Wswitch"                            // of a functor that its finder leaves out
+Loop find_libdevice(LibdeviceFunctor functor, Type in, Type out);  // scalar, one for all instruction sets
 
 // See kernels.h.
 struct MoveTable {
@@ -107,14 +107,10 @@ struct HugeAngle {  // x = quarter * pi/2 + high + low
 HugeAngle reduce_huge_angle(double x);  // finite, |x| >= 2^30
 uint64_t narrow_from_double(double value, Type type, Rounding rounding);
 
+#define NUM_DECLARE_FINDER(family, Of, list) Loop find_##family(Of functor, Type in, Type out);
 #define NUM_DECLARE_ISA(isa)                                                              \
   namespace isa {                                                                         \
-  Loop find_int(Functor functor, Type in, Type out);                                      \
-  Loop find_division(Functor functor, Type in, Type out);                                 \
-  Loop find_float(Functor functor, Type in, Type out);                                    \
-  Loop find_compare(Functor functor, Type in, Type out);                                  \
-  Loop find_cast(Functor functor, Type in, Type out);                                     \
-  Loop find_math(Functor functor, Type in, Type out);                                     \
+  TRITON_RUNNER_FAMILIES(NUM_DECLARE_FINDER)                                              \
   Loop find_widen(Type from);                   /* to f32, exactly; f64 not among them */ \
   Loop find_narrow(Type to, Rounding rounding); /* from f32 */                            \
   extern const MoveTable move_table;                                                      \
@@ -128,5 +124,6 @@ NUM_DECLARE_ISA(avx2)
 NUM_DECLARE_ISA(avx512)
 #endif
 #undef NUM_DECLARE_ISA
+#undef NUM_DECLARE_FINDER
 
 }  // namespace triton_runner::num

@@ -1,4 +1,5 @@
-// Implements snapshot.h: copies the state of a cluster's blocks, and puts it back.
+// Implements snapshot.h: copies the state of a cluster's blocks, and puts it back. CtaState and ClusterState are
+// kept whole, and a part of a block copies itself (CtaPart::copy): a member elsewhere would not come back.
 #include "state/snapshot.h"
 
 #include <algorithm>

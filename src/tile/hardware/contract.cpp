@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hardware/elementwise.h"
+#include "hardware/functions.h"
 #include "hardware/order.h"
 #include "lowering.h"
 #include "machine/asm_program.h"

@@ -24,7 +24,7 @@ from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._base import expression  # noqa: E402
 from triton_runner._kernel.cells import cells, store  # noqa: E402
 from triton_runner._pipeline.constants import constant  # noqa: E402
-from triton_runner.verbs.compare import text as table  # noqa: E402
+from triton_runner.verbs.compare import table  # noqa: E402
 
 KERNEL = """
 import triton, triton.language as tl

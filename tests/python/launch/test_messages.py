@@ -1,13 +1,16 @@
 """Tests the lines on stdout, word for word: once a compiled kernel, never a launch, none of them in
 production."""
 
+import ast
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 import warm
+from triton_runner._settings import messages
 
 pytest.importorskip("triton")
 
@@ -91,3 +94,16 @@ def test_colours(capsys):
     for name, code in (("blue", 94), ("yellow", 93), ("red", 91)):
         getattr(triton_runner.color_print, f"{name}_print")("a", 1, sep="-", end="!")
         assert capsys.readouterr().out == f"\033[{code}ma-1\033[0m!"
+
+
+def test_each_line_has_a_row_in_its_page():
+    tree = ast.parse(pathlib.Path(messages.__file__).read_text())
+    inside = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr | ast.Constant)]
+    lines = [ast.unparse(node).lstrip("f")[1:-1] for node in texts if node not in inside]
+    said = {line for line in lines if re.match(r"\[triton.runner\] ", line, re.I)}
+    patterns = {line: ".*".join(map(re.escape, re.split(r"\{[^}]*\}", line))) for line in said}
+    page = pathlib.Path(__file__).resolve().parents[3] / "doc/reference/errors.md"
+    rows = re.findall(r"^\| `(\[triton.runner\] [^`]*)`", page.read_text(), re.M | re.I)
+    of = {row: max((one for one in said if re.fullmatch(patterns[one], row)), key=len) for row in rows}
+    assert len(rows) > 5 and {*of.values()} == said  # no row without a line, no line without a row

@@ -79,7 +79,7 @@ def _of_exception(error):
 
     if failure := failure_of(error):
         return "unknown", failure.message, failure
-    text = "%s: %s" % (type(error).__name__, error)
+    text = f"{type(error).__name__}: {error}"
     if isinstance(error, AssertionError):
         if "not compiled with CUDA" in text:  # of torch: the program asks for a GPU
             return "unknown", text + "; --pretend-cuda gives it CPU tensors", None
@@ -246,5 +246,5 @@ def _of_status(code):
     if code in (None, 0):
         return "right", ""
     if code == 125 or not isinstance(code, int) or not 0 < code < 128:
-        return "unknown", "it exited with %r" % (code,)
-    return "wrong", "it exited with %d" % code
+        return "unknown", f"it exited with {code!r}"
+    return "wrong", f"it exited with {code}"

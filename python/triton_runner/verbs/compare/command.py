@@ -77,7 +77,7 @@ def compare_command(
     from triton_runner._kernel.cost import timing
     from triton_runner._kernel.cost.chips import chip_named
     from triton_runner.verbs.compare import run as comparison
-    from triton_runner.verbs.compare import text as table
+    from triton_runner.verbs.compare.text import show as show_table
 
     parsed = [expression.parse(text, "--fail-if", measure.FIGURES) for text in conditions]
     named = {name for condition in parsed for name in condition.figures}
@@ -109,7 +109,7 @@ def compare_command(
         failures = {t: [{"cell": row.name, "why": why} for row, why in rows] for t, rows in failing.items()}
         print_json({**result.as_dict(), "fail_if": failures, "failed": [row.name for row in failed]})
     else:
-        table.show(result, show)
+        show_table(result, show)
         for text, rows in failing.items():
             click.echo(f"--fail-if {text!r}: " + (f"{len(rows)} of {len(result)} cells" if rows else "none"))
             for row, why in rows:

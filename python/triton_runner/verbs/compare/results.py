@@ -10,7 +10,7 @@ from triton_runner._base.typed import as_json, of_json
 from triton_runner._kernel.cells import measure
 from triton_runner._kernel.cells.cells import Cell
 from triton_runner._kernel.compiling.crashes import Crash, Refused
-from triton_runner.verbs.compare import text as table
+from triton_runner.verbs.compare import table
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
-// Computes functions of f32 as the target does: by the PTX that Triton's lowering has for each op. Other
-// types, and functions without a row here, are computed as ever.
-#include "hardware/elementwise.h"
+// Computes functions as the target does: those of f32 by the PTX that Triton's lowering has for each op, those
+// of its library, of any type, by the library's. Others are computed as ever.
+#include "hardware/functions.h"
 
 #include <bit>
 #include <cmath>
@@ -90,7 +90,8 @@ bool library_jumps(Lowering& l, const ir::Op& op) {
   return library_function(l, op).text.find("bra") != std::string::npos;
 }
 
-std::optional<float> reciprocal(const ir::Op& division) {
+// The number that a division by a constant multiplies with: ptxas inverts it, if both are normal numbers.
+static std::optional<float> reciprocal(const ir::Op& division) {
   const auto divisor = constant_of(division.operand(1));
   if (!divisor || !std::isnormal(*divisor) || !std::isnormal(1 / *divisor)) return std::nullopt;
   return 1 / *divisor;
