@@ -41,8 +41,7 @@ constexpr size_t kLeast = 2, kMost = 512;  // instructions of a run
 void run_native(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const Native& n = *instr_of(in).native;
-  if ((x.mask && !x.off_have_ended) || !x.whole_runs || x.pc + (n.count - 1) > x.limit)
-    return n.first(lanes, in);
+  if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
   n.run(x.regs, x.first, x.first + x.count);
   x.pc += n.count - 1;
   x.beyond += n.count - 1;

@@ -38,8 +38,8 @@ void branch_to(Exec& x, const Instr* target) {
     split(x, target);
 }
 
-// Threads of the path that are not on run what comes before `target`; all go on there, or (`ends`) end there. False, and nothing was done: there are
-// none, others are on their way, or somebody looks at each instruction.
+// Threads of the path that are not on run what comes before `target`; all go on there, or (`ends`) end there. False, and
+// nothing was done: there are none, others are on their way, or somebody looks at each instruction.
 bool run_others(Exec& x, const Instr* target, bool ends) {
   if (all_on(x) || !x.whole_runs || x.worker->checks || target > x.limit || is_parted(*x.cta, *x.path))
     return false;
@@ -47,10 +47,11 @@ bool run_others(Exec& x, const Instr* target, bool ends) {
   const int8_t* own = x.path_mask();
   for (uint32_t i = 0; i < x.count; ++i) others[i] = static_cast<int8_t>((own ? own[i] : -1) & ~x.mask[i]);
   const Tables& tables = simd_tables(num::current_isa());
-  x.off_have_ended = ends && !own;    // of a path with gaps others may be threads that go on elsewhere
+  // Those that are off have ended, where the path has no gaps: what only computes may do so for them, too.
+  const int8_t* computing = ends && !own ? nullptr : others.data();
   while (x.pc < target && x.limit) {  // no limit: a trap
     const Instr& one = *x.pc++;
-    x.mask = others.data();
+    x.mask = one.computes ? computing : others.data();
     if (one.guard != kNoRegister) {
       const Guard found =
           tables.guard(x.reg<int8_t>(one.guard), one.guard_flip, others.data(), guarded.data(), x.count);
@@ -60,7 +61,6 @@ bool run_others(Exec& x, const Instr* target, bool ends) {
     one.run(x, one);
   }
   x.mask = own;
-  x.off_have_ended = false;
   return true;
 }
 

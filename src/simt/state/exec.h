@@ -105,10 +105,9 @@ struct Exec : Lanes {
   Path* path = nullptr;
   Cta* cta = nullptr;
   Worker* worker = nullptr;
-  uint32_t beyond = 0;          // instructions that native code ran after those that the run loop called
-  int32_t fuel = 0;             // backward jumps until the scheduler has a look
-  bool whole_runs = false;      // nobody looks at instructions that access no memory: native code may run
-  bool off_have_ended = false;  // the threads that are off: native code may compute for them, too
+  uint32_t beyond = 0;      // instructions that native code ran after those that the run loop called
+  int32_t fuel = 0;         // backward jumps until the scheduler has a look
+  bool whole_runs = false;  // nobody looks at instructions that access no memory: native code may run
 
   LanesOn<1> lanes() const { return {mask, count}; }
   LanesOn<32> warps() const { return {mask, count}; }  // of which all threads are on

@@ -223,6 +223,9 @@ bool SassLowering::lower(const sass::Instruction& in) {
   end_uses();
   plain_.resize(first);
   plain_.resize(code.instrs.size(), is_plain());
+  const bool computes = is_plain() && !in.guard && !in.is(sass::Opcode::kLDC) &&
+                        !in.does(ptx::Effect::kReads) && !in.does(ptx::Effect::kWrites);
+  for (size_t i = first; i < code.instrs.size(); ++i) code.instrs[i].computes = computes;
   return true;
 }
 
