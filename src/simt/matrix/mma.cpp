@@ -157,11 +157,14 @@ void run_mma(Exec& x, const Operands& in, const Mma& m) {
       multiply(x, w, plan, g.sums.data(), 1, rows, columns, fragments.sums);
       continue;
     }
+    // All are made ready first: sums may go to registers of A.
     for (uint32_t i = 0; i < g.rows; ++i) {
       num::MmaRows& rows = fragments.rows_of(x, w, g, plan, i, m.m);
       if (m.scales) load_scales(x, w, *m.scales, rows, columns);
-      multiply(x, w, plan, &g.sums[g.columns * i], g.columns, rows, columns, fragments.sums);
     }
+    for (uint32_t i = 0; i < g.rows; ++i)
+      multiply(x, w, plan, &g.sums[g.columns * i], g.columns, fragments.rows[i]->rows, columns,
+               fragments.sums);
   }
   x.pc += g.following;
   x.beyond += g.following;

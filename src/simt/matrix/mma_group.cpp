@@ -23,7 +23,8 @@ bool any_of(const std::set<uint32_t>& set, const Places& places) {
 
 class Run {
  public:
-  explicit Run(const Instr* head) : head_(head), first_(*static_cast<const Mma*>(head->data)) {}
+  Run(const Code& code, const Instr* head)
+      : code_(code), head_(head), first_(*static_cast<const Mma*>(head->data)) {}
 
   // Finds the group that it begins with, as long as the registers are such that their order does not matter.
   MmaGroup find(const Instr* end) {
@@ -33,7 +34,7 @@ class Run {
       if (at->run == copy_register(4)) {
         if (!take_move(*at)) break;
       } else if (at->run == handler<run_mma>) {
-        if (!take(*static_cast<const Mma*>(at->data))) break;
+        if (!take(*static_cast<const Mma*>(at->data), static_cast<uint32_t>(at - code_.instrs.data()))) break;
         make(static_cast<uint32_t>(at - head_), best);
       } else {
         break;
@@ -56,7 +57,15 @@ class Run {
     return true;
   }
 
-  bool take(const Mma& m) {
+  // Returns whether nobody needs the places after an instruction.
+  bool ends_at(const Places& places, uint32_t index) const {
+    return std::all_of(places.begin(), places.end(), [&](uint32_t p) {
+      const auto uses = code_.uses.find(p);
+      return uses != code_.uses.end() && uses->second.end <= index + 1;
+    });
+  }
+
+  bool take(const Mma& m, uint32_t index) {
     const num::MmaPlan &p = m.plan[0], &q = first_.plan[0];
     if (m.sparse || m.scales || m.m != first_.m || m.k != first_.k || p.a != q.a || p.b != q.b ||
         p.sum != q.sum || p.saturate != q.saturate)
@@ -67,7 +76,8 @@ class Run {
     if (any_of(written_, a) || any_of(written_, b)) return false;
     if (any_of(written_, c)) {
       auto sum = std::find_if(sums_.begin(), sums_.end(), [&](const Sum& s) { return s.d == c; });
-      if (sum == sums_.end() || c != d || !goes_on(*sum)) return false;
+      if (sum == sums_.end() || !goes_on(*sum)) return false;
+      if (c != d && !moves_on(*sum, d, index)) return false;
       sum->a.insert(sum->a.end(), a.begin(), a.end());
       sum->b.insert(sum->b.end(), b.begin(), b.end());
     } else {
@@ -78,6 +88,16 @@ class Run {
     read_.insert(b.begin(), b.end());
     sums_read_.insert(c.begin(), c.end());
     written_.insert(d.begin(), d.end());
+    return true;
+  }
+
+  // The sum goes on in other registers, and nobody sees what it was before.
+  bool moves_on(Sum& sum, const Places& d, uint32_t index) {
+    if (!ends_at(sum.d, index) || any_of(written_, d)) return false;
+    for (size_t q = 0; q < d.size(); ++q)
+      if (sum.c[q] != d[q] && sums_read_.contains(d[q])) return false;
+    for (const uint32_t p : sum.d) written_.erase(p);
+    sum.d = d;
     return true;
   }
 
@@ -129,6 +149,7 @@ class Run {
     out.moves = moves_;
   }
 
+  const Code& code_;
   const Instr* head_;
   const Mma& first_;
   std::vector<Sum> sums_;
@@ -145,7 +166,7 @@ void join_products(Code& code) {
     if (in.run != handler<run_mma> || in.guard != kNoRegister) continue;
     const auto& m = *static_cast<const Mma*>(in.data);
     if (m.sparse || m.scales) continue;
-    MmaGroup whole = Run(&in).find(code.instrs.data() + code.instrs.size());
+    MmaGroup whole = Run(code, &in).find(code.instrs.data() + code.instrs.size());
     const uint32_t following = whole.following;
     if (following == 0) continue;
     Mma head = m;

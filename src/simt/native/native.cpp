@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/mman.h>
@@ -355,6 +356,27 @@ std::vector<uint32_t> local_places(const Code& code, const std::vector<Instr>& r
   return local;
 }
 
+// Leaves out what only gives places that nobody reads: `local` ones, which no later instruction of the run has.
+void drop_unread(std::vector<Instr>& run, const std::vector<uint32_t>& local) {
+  std::set<uint32_t> read;
+  const auto is_dropped = [&](const Instr& in) {
+    if (std::binary_search(local.begin(), local.end(), in.d) && !read.contains(in.d)) return true;
+    const NativeRow& row = *native_row(in.run);
+    if (in.guard == kNoRegister)
+      read.erase(in.d);
+    else
+      read.insert({in.guard, in.d});
+    read.insert(in.a);
+    if (row.b != Element::kNone) read.insert(in.b);
+    if (row.c != Element::kNone) read.insert(in.c);
+    return false;
+  };
+  std::vector<Instr> kept;
+  for (auto in = run.rbegin(); in != run.rend(); ++in)
+    if (!is_dropped(*in)) kept.push_back(*in);
+  run.assign(kept.rbegin(), kept.rend());
+}
+
 // Pages with the code, or null where the system gives none.
 std::shared_ptr<std::byte> executable(const std::vector<uint8_t>& bytes) {
   const size_t size = bytes.size();
@@ -407,6 +429,7 @@ void compile_runs(Code& code) {
   std::vector<uint8_t> bytes;
   for (Found& run : runs) {
     const std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
+    drop_unread(run.body, local);
     const std::vector<uint8_t> written = write_native(run.body, {uniform, local});
     run.at = bytes.size();
     bytes.insert(bytes.end(), written.begin(), written.end());

@@ -207,9 +207,9 @@ class Writer {
 
   // Lanes that the guard does not have keep the value that they had.
   void keep_others(const Instr& in, Value& d) {
-    settle(d);
     int k = load(in.guard, Element::kPredicate, true).reg[0];
-    const Value old = load(in.d, d.element, false);
+    const Value old = load(in.d, d.element, d.any_nan);
+    if (!old.any_nan) settle(d);
     if (in.guard_flip) a_.mask(MaskOp::kNot, kMaskScratch, 0, k), k = kMaskScratch;
     if (d.element == Element::kPredicate) {  // old ^ ((old ^ new) & guard)
       a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);

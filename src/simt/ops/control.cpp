@@ -38,18 +38,20 @@ void branch_to(Exec& x, const Instr* target) {
     split(x, target);
 }
 
-// Threads of the path that are not on run what comes before `target`; all go on there. False, and nothing was done: there are
-// none, others are on their way, or somebody looks at each instruction.
-bool run_others(Exec& x, const Instr* target) {
+// Threads of the path that are not on run what comes before `target`; all go on there, or (`ends`) end there. False, and
+// nothing was done: there are none, others are on their way, or somebody looks at each instruction.
+bool run_others(Exec& x, const Instr* target, bool ends) {
   if (all_on(x) || !x.whole_runs || x.worker->checks || target > x.limit || is_parted(*x.cta, *x.path))
     return false;
   alignas(64) std::array<int8_t, kMostThreads> others, guarded;
   const int8_t* own = x.path_mask();
   for (uint32_t i = 0; i < x.count; ++i) others[i] = static_cast<int8_t>((own ? own[i] : -1) & ~x.mask[i]);
   const Tables& tables = simd_tables(num::current_isa());
+  // Those that are off have ended, where the path has no gaps: what only computes may do so for them, too.
+  const int8_t* computing = ends && !own ? nullptr : others.data();
   while (x.pc < target && x.limit) {  // no limit: a trap
     const Instr& one = *x.pc++;
-    x.mask = others.data();
+    x.mask = one.computes ? computing : others.data();
     if (one.guard != kNoRegister) {
       const Guard found =
           tables.guard(x.reg<int8_t>(one.guard), one.guard_flip, others.data(), guarded.data(), x.count);
@@ -69,12 +71,12 @@ void branch(Lanes& l, const Operands& in) { branch_to(exec_of(l), static_cast<co
 void branch_over(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const auto* target = static_cast<const Instr*>(in.data);
-  if (!run_others(x, target)) branch_to(x, target);
+  if (!run_others(x, target, false)) branch_to(x, target);
 }
 
 void end_over(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
-  if (!run_others(x, static_cast<const Instr*>(in.data))) end_lanes(x);
+  if (!run_others(x, static_cast<const Instr*>(in.data), true)) end_lanes(x);
 }
 
 void branch_table(Exec& x, const Operands& in, const BranchTable& table) {

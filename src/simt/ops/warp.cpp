@@ -27,7 +27,7 @@ void run_for_warp(Lanes& l, const Operands& in) {
 }
 
 bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
-  if (!x.mask) return true;
+  if (!x.mask || members == kNoRegister) return true;
   if (!x.converged_by(in, members)) return false;
   if (!x.worker->checks) return true;
   const uint32_t* m = x.reg<uint32_t>(members);

@@ -39,6 +39,19 @@ bool lower_float_extremum(SassLowering& l) {
   return l.choose(3, "min" + mods, "max" + mods, a, b);
 }
 
+// a + b; one of them with a minus is a difference, whose bits are those.
+bool lower_sum(SassLowering& l, const std::string& suffix) {
+  const auto is_taken_off = [&](size_t k) {
+    const sass::Operand& o = *l.slot(k);
+    return o.minus && !o.absolute && !is_literal(&o);
+  };
+  const size_t b = is_taken_off(1) ? 1 : 2, a = 3 - b;
+  if (!is_taken_off(b) || is_taken_off(a))
+    return l.ptx("add" + suffix + ".f32 %r0, %r1, %r2",
+                 {l.result(0), l.word(1, As::kF32), l.word(2, As::kF32)});
+  return l.ptx("sub" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), l.word(a, As::kF32), l.raw(b)});
+}
+
 // M2 to D8: the product, then a power of two, as the PTX has it that ptxas makes one of.
 bool lower_product(SassLowering& l, const std::string& suffix) {
   const std::string line = "mul" + suffix + ".f32 %r0, %r1, %r2";
@@ -95,7 +108,7 @@ bool lower_floats(SassLowering& l) {
   switch (l.opcode()) {
     case sass::Opcode::kFADD:
     case sass::Opcode::kUFADD:
-      return l.ptx("add" + suffix + ".f32 %r0, %r1, %r2", {l.result(0), operand(1), operand(2)});
+      return lower_sum(l, suffix);
     case sass::Opcode::kFADD2:
       return lower_two_floats(l, "add" + suffix, 2);
     case sass::Opcode::kFMUL2:
@@ -122,7 +135,7 @@ bool lower_floats(SassLowering& l) {
     }
     case sass::Opcode::kFSEL:
     case sass::Opcode::kUFSEL:
-      return l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), operand(1), operand(2), l.predicate(3)});
+      return l.select(l.result(0), 3, operand(1), operand(2));
     case sass::Opcode::kFSET: {
       const uint32_t holds = l.temporary(1);
       lower_float_compare(l, holds, kNoRegister, 1);

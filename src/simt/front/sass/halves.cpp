@@ -54,10 +54,26 @@ std::string suffixes(const SassLowering& l) {
   return out;
 }
 
+// Returns whether the instruction is -0 * 0 plus a number: ptxas moves numbers so. Not of a NaN, nor of one that FTZ makes 0.
+bool moves_number(const SassLowering& l, std::span<const size_t> at) {
+  const auto is_zero = [&](size_t k) {
+    const sass::Operand& o = *l.slot(k);
+    return o.kind == sass::OperandKind::kRegister && o.index == sass::kZero;
+  };
+  if (at.size() != 3 || !is_zero(at[0]) || !is_zero(at[1]) || !is_literal(l.slot(at[2])) ||
+      l.slot(at[0])->minus == l.slot(at[1])->minus || l.has("RELU") || l.has("SAT") || l.has("OOB"))
+    return false;
+  const uint32_t exponent = l.has("BF16_V2") ? 0x7f80 : 0x7c00;
+  for (const uint32_t half : {l.in().words[0] >> 32 & 0x7fff, l.in().words[0] >> 48 & 0x7fff})
+    if ((half & exponent) == exponent || ((half & exponent) == 0 && half != 0 && l.has("FTZ"))) return false;
+  return true;
+}
+
 // HADD2, HMUL2, HFMA2: the name and how many operands.
 bool lower_half_sum(SassLowering& l, const std::string& name, size_t count) {
   const std::vector<size_t> at = operand_slots(l, 1, l.in().operands.size());
   if (at.size() != count) return false;
+  if (count == 3 && moves_number(l, at)) return l.copy(l.result(0), halves(l, at[2]), 4);
   for (size_t k : at)
     if (l.slot(k)->selector == "F32" &&
         (name != "add" || l.slot(at[k == at[0] ? 1 : 0])->index != sass::kZero))

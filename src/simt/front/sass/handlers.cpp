@@ -142,7 +142,10 @@ void enter_region(Lanes& l, const Operands& in) {
   uint32_t* d = l.reg<uint32_t>(in.d);
   for (uint32_t w = 0; w < l.count; w += 32) {
     const uint32_t on = warp_bits(l, w);
-    for (uint32_t rest = on; rest; rest &= rest - 1) d[w + std::countr_zero(rest)] = on;
+    if (on == ~uint32_t{0})
+      std::fill_n(d + w, 32, on);
+    else
+      for (uint32_t rest = on; rest; rest &= rest - 1) d[w + std::countr_zero(rest)] = on;
   }
 }
 

@@ -44,6 +44,8 @@ bool emit_sum(SassLowering& l, Sum sum) {
 
 // d <- a + b + c: slots 0, 3, 4, 5; carries out 1, 2 and in 6, 7.
 bool lower_iadd3(SassLowering& l) {
+  if (l.is_lower_half()) return l.lower_lower_half(false);
+  if (l.lower_upper_half()) return true;
   Sum sum{{3, 4, 5}};
   for (size_t k = 0; k < 2; ++k) {
     sum.carries.out[k] = carry_result(l, 1 + k);
@@ -106,6 +108,12 @@ bool lower_imad_wide(SassLowering& l) {
   constexpr size_t a = 2, c = 4;
   const uint32_t carry_out = carry_result(l, 1);
   uint32_t wide = kNoRegister;
+  if (!l.has("X") && carry_out == kNoRegister && !is_zero(*l.slot(c)) && !l.slot(a)->minus &&
+      !l.slot(a + 1)->minus) {
+    l.ptx(std::string("mad.wide.") + (l.has("U32") ? "u32" : "s32") + " %d0, %r1, %r2, %d3",
+          {wide = l.temporary(8), l.word(a), l.word(a + 1), l.pair(c)});
+    return l.give_pair(0, wide);
+  }
   if (!wide_product(l, a, &wide)) return false;
   if (l.has("X") || carry_out != kNoRegister) {
     const uint32_t sum = l.temporary(8);
@@ -140,20 +148,27 @@ bool lower_imad_high(SassLowering& l) {
 // that of the whole shifted value, also of HI, as an H200 has it.
 template <bool high, bool sign>
 bool lower_lea(SassLowering& l) {
+  if (!high && l.is_lower_half()) return l.lower_lower_half(true);
+  if (high && l.lower_upper_half()) return true;
   const size_t shift = high && !sign ? 5 : 4;
   const std::string by = decimal(l.slot(shift)->integer & 31);
   const bool subtract = l.slot(2)->minus;  // the shifted value, with the carry of the subtraction
   if (l.slot(2)->inverted || (subtract && (sign || l.has("X")))) return false;
   const uint32_t a = l.raw(2), shifted = l.temporary(4);
+  const int64_t kept = 32 - (l.slot(shift)->integer & 31);  // of a's bits, below the upper half
   if (!high) {
     l.ptx("shl.b32 %r0, %r1, " + by, {shifted, a});
+  } else if (sign) {
+    l.ptx("shr.s32 %r0, %r1, " + decimal(std::min<int64_t>(kept, 31)), {shifted, a});
+  } else if (kept == 32) {
+    l.copy(shifted, l.word(4), 4);
+  } else if (is_zero(*l.slot(4)) && !l.slot(4)->inverted) {
+    l.ptx("shr.u32 %r0, %r1, " + decimal(kept), {shifted, a});
   } else {
-    uint32_t upper = kNoRegister;
-    if (sign)
-      l.ptx("shr.s32 %r0, %r1, 31", {upper = l.temporary(4), a});
-    else
-      upper = l.word(4);
-    l.ptx("shf.l.wrap.b32 %r0, %r1, %r2, " + by, {shifted, a, upper});
+    const uint32_t upper = l.temporary(4), lower = l.temporary(4);
+    l.ptx("shl.b32 %r0, %r1, " + by, {upper, l.word(4)});
+    l.ptx("shr.u32 %r0, %r1, " + decimal(kept), {lower, a});
+    l.ptx("or.b32 %r0, %r1, %r2", {shifted, upper, lower});
   }
   Sum sum{{0, 3, 0}, {shifted, kNoRegister, l.constant(0, 4)}};
   sum.subtract = subtract;
@@ -168,7 +183,15 @@ bool lower_lop3(SassLowering& l) {
   const size_t a = l.shape() == 1 ? 2 : 1;
   const int64_t table = l.slot(a + 3)->integer & 0xff;
   const uint32_t x = l.word(a), y = l.word(a + 1), z = l.word(a + 2), d = l.result(l.shape());
-  if (l.shape() == 1) {
+  const bool tells = l.shape() == 1;  // whether the result is another one than zero, too
+  if (tells && l.slot(6)->index == sass::kTrue && l.slot(6)->kind != sass::OperandKind::kRegister &&
+      l.slot(6)->inverted != l.has("PAND")) {
+    const uint32_t all = l.temporary(4), holds = l.predicate_result(0);
+    l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {all, x, y, z});
+    l.ptx("setp.ne.u32 %p0, %r1, %r2", {holds, all, l.constant(0, 4)});
+    return l.copy(d, all, 4);
+  }
+  if (tells) {
     return l.ptx(std::string("lop3.") + (l.has("PAND") ? "and" : "or") + ".b32 %r0|%p1, %r2, %r3, %r4, " +
                      decimal(table) + ", %p5",
                  {d, l.predicate_result(0), x, y, z, l.predicate(6)});
@@ -178,7 +201,40 @@ bool lower_lop3(SassLowering& l) {
   return l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {d, x, y, z});
 }
 
+// d = a table of three predicates, of which at most two are no constants: where PTX has such a function.
+bool lower_small_table(SassLowering& l, uint32_t d, int64_t table) {
+  std::vector<uint32_t> variables;
+  std::vector<int> bits;  // of the table's index
+  int known = 0;
+  for (int k = 0; k < 3; ++k) {
+    const sass::Operand& o = *l.slot(2 + static_cast<size_t>(k));
+    const bool is_constant = o.index == sass::kTrue && o.kind != sass::OperandKind::kRegister;
+    if (is_constant && !o.inverted) known |= 4 >> k;
+    if (is_constant) continue;
+    variables.push_back(l.predicate(2 + static_cast<size_t>(k)));
+    bits.push_back(4 >> k);
+  }
+  if (variables.size() > 2) return false;
+  uint32_t reduced = 0;  // the table of the variables alone
+  for (uint32_t i = 0; i < 1u << variables.size(); ++i) {
+    int at = known;
+    for (size_t v = 0; v < variables.size(); ++v)
+      if (i >> v & 1) at |= bits[v];
+    reduced |= static_cast<uint32_t>(table >> at & 1) << i;
+  }
+  if (variables.empty()) return l.copy(d, l.constant(reduced ? 0xff : 0, 1), 1);
+  if (variables.size() == 1) {
+    if (reduced == 0 || reduced == 3) return l.copy(d, l.constant(reduced ? 0xff : 0, 1), 1);
+    return reduced == 2 ? l.copy(d, variables[0], 1) : l.ptx("not.pred %p0, %p1", {d, variables[0]});
+  }
+  const char* name = reduced == 8 ? "and" : reduced == 14 ? "or" : reduced == 6 ? "xor" : nullptr;
+  return name && l.ptx(std::string(name) + ".pred %p0, %p1, %p2", {d, variables[0], variables[1]});
+}
+
 bool lower_plop3(SassLowering& l) {
+  if (l.slot(1)->index == sass::kTrue &&
+      lower_small_table(l, l.predicate_result(0), l.slot(5)->integer & 0xff))
+    return true;
   const uint32_t a = l.predicate(2), b = l.predicate(3), c = l.predicate(4);
   auto table = [&](uint32_t d, size_t k) {
     l.emit(sums().predicate_table,

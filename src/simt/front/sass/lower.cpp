@@ -218,10 +218,14 @@ bool SassLowering::lower(const sass::Instruction& in) {
   if (sink_.list().size() != faults) return false;
   give_sources(first);
   if (writes_uniform() && !by_threads_) run_uniformly(first);
-  drop_pairs(in);
+  drop_pairs();
   if (has_known_results() && matched_.row->family != "memory") give_up(places, static_cast<uint32_t>(first));
+  end_uses();
   plain_.resize(first);
   plain_.resize(code.instrs.size(), is_plain());
+  const bool computes = is_plain() && !in.guard && !in.is(sass::Opcode::kLDC) &&
+                        !in.does(ptx::Effect::kReads) && !in.does(ptx::Effect::kWrites);
+  for (size_t i = first; i < code.instrs.size(); ++i) code.instrs[i].computes = computes;
   return true;
 }
 
@@ -379,7 +383,10 @@ bool SassLowering::lower_kernel() {
   starts_.assign(function_.body.size(), kNoStart);
   const std::vector<bool> stands = find_stops();
   const bool may_move = probes_.empty() && (!stopper_ || stopper_->is_sparse());
-  for (const std::vector<uint32_t>& stretch : lowering_order(*module_, function_, may_move, stands)) {
+  // Who looks at registers finds each in one place.
+  if (probes_.empty() && !stopper_ && !counting_) values_ = Values(*module_, function_);
+  for (const std::vector<uint32_t>& stretch :
+       lowering_order(*module_, function_, may_move, stands, values_)) {
     starts_[*std::min_element(stretch.begin(), stretch.end())] = static_cast<uint32_t>(code.instrs.size());
     if (counting_) begin_counts(stretch);
     for (const uint32_t index : stretch) {

@@ -20,6 +20,7 @@
 
 #include "check/count.h"
 #include "code/emitter.h"
+#include "front/sass/values.h"
 #include "launch/stop.h"
 
 namespace triton_runner::simt {
@@ -71,17 +72,19 @@ class SassLowering : public Emitter {
 
   // Neighbouring registers from operand k on, as many as are asked for; `written`: those of RZ are places that nobody reads.
   std::vector<uint32_t> registers(size_t k, uint32_t count, bool written = false);
-  uint32_t reg(uint32_t index, bool uniform = false);        // R or UR; RZ: a constant
-  uint32_t pair_from(uint32_t index, bool uniform = false);  // 64 bits of two registers
-  // The same of the address of a load or store, which those that follow share as long as the registers stay: of all threads,
-  // whatever the guard is.
+  // R or UR, before the instruction or as it leaves it; RZ: a constant.
+  uint32_t reg(uint32_t index, bool uniform = false, bool written = false);
+  // 64 bits of two registers: those that were taken apart into them, as long as the registers stay.
+  uint32_t pair_from(uint32_t index, bool uniform = false);
+  // The same of the address of a load or store, which those that follow share: of all threads, whatever the guard is.
   uint32_t address_pair(uint32_t index, bool uniform);
-  uint32_t pred(uint32_t index, bool uniform = false);
+  uint32_t pred(uint32_t index, bool uniform = false, bool written = false);
   uint32_t barrier(uint32_t index);
   uint32_t aside(uint32_t index) {  // Rpc.LO, Rpc.HI
     return aside_[index] == kNoRegister ? aside_[index] = temporary(4) : aside_[index];
   }
   uint32_t active();  // a bit for each thread of the warp that is on
+  bool is_exclusive() const { return exclusive_ != kNoRegister; }  // see only_these()
   // Until threads meet again, these alone are with each other: other members that are on compute for themselves.
   void only_these(uint32_t members);
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
@@ -103,6 +106,17 @@ class SassLowering : public Emitter {
   // %p predicate, %b 8 bits, %h 16, %r 32, %d 64, %q 128.
   // What is not arithmetic is lowered as the PTX front end lowers it, and has its facts (Source).
   bool ptx(const std::string& line, std::span<const uint32_t> places);
+  // The instruction adds the lower half of 64 bits, to which another one adds the upper half (Values::lower_half).
+  bool is_lower_half() const {
+    return values_.is_lower_half(static_cast<uint32_t>(in_ - function_.body.data()));
+  }
+  bool lower_lower_half(bool is_shifted);
+  bool lower_upper_half();  // that other one; false: the instruction is none
+  // It only fills registers of a load, whose lowering does that.
+  bool is_fill() const { return values_.is_fill(static_cast<uint32_t>(in_ - function_.body.data())); }
+  void emit_fills();  // of this load
+  // Nobody reads what the instruction writes, and nobody looks at it.
+  bool is_unread() const { return values_.is_unread(static_cast<uint32_t>(in_ - function_.body.data())); }
   bool ptx(const std::string& line, std::initializer_list<uint32_t> places) {
     return ptx(line, std::span(places.begin(), places.size()));
   }
@@ -110,6 +124,8 @@ class SassLowering : public Emitter {
   bool once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  // d is a where the predicate of operand k holds, else b.
+  bool select(uint32_t d, size_t k, uint32_t a, uint32_t b);
   using Emitter::emit;
   Instr& emit(Handler run) override;
   void name_last();                   // the last one traps at the instruction's line
@@ -183,9 +199,24 @@ class SassLowering : public Emitter {
   void give_up(std::span<const Place> places, uint32_t first);
   std::set<uint32_t> lasting_;  // places that others use too: registers, constants, ...
   size_t constants_seen_ = 0;
-  void drop_pairs(const sass::Instruction& in);
-  std::map<std::pair<uint32_t, bool>, uint32_t> pairs_;  // of address_pair
-  std::set<uint64_t> heads_;                             // where jumps may go
+  uint32_t lasting(int file, uint32_t index, uint32_t bytes);  // the place of a register
+  uint32_t place_of(sass::OperandKind kind, uint32_t index, bool written, uint32_t bytes);
+  uint32_t used(uint32_t place);  // by this instruction, which `uses` is to say
+  void end_uses();
+  void drop_pairs();
+  // The 64 bits that two registers are, by the places of both: kept as long as none of them is written.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> pairs_;
+  std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint32_t>> new_pairs_;  // of this instruction
+  struct Half {
+    sass::Matched of;
+    std::vector<size_t> slots;     // of its terms
+    std::vector<uint32_t> places;  // of these; at last of its result
+  };
+  std::map<uint32_t, Half> lower_halves_;  // by instruction
+  uint32_t joined(const sass::Operand& low, uint32_t at, size_t k);
+  std::vector<uint32_t> written_, used_;  // places, by this instruction
+  Values values_;
+  std::set<uint64_t> heads_;  // where jumps may go
 };
 
 std::string lower_case(std::string_view text);

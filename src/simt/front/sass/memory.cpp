@@ -27,12 +27,13 @@ bool lower_access(SassLowering& l) {
     return false;
   for (uint32_t k = 0; k < a.words; ++k) {
     const bool zero = value.index == sass::kZero;
-    a.regs[k] = zero && !write
-                    ? kNoRegister
-                    : l.reg(zero ? sass::kZero : value.index + k, value.kind == sass::OperandKind::kUniform);
+    a.regs[k] = zero && !write ? kNoRegister
+                               : l.reg(zero ? sass::kZero : value.index + k,
+                                       value.kind == sass::OperandKind::kUniform, !write);
     if (write || a.regs[k] != place) continue;
     l.copy(place = l.temporary(4), a.regs[k], 4);  // the address is loaded into
   }
+  if (!write) l.emit_fills();
   return l.emit(access_handler(a, write), {.a = place}, a);
 }
 

@@ -27,7 +27,8 @@ bool lower_predicate_bits(SassLowering& l, bool pack) {
   if (bits.mask != (in.empty() ? chosen : chosen & ~uint64_t{0x80}) || (!in.empty() && in[0] != 'B'))
     return false;
   const uint32_t shift = in.empty() ? 0 : 8 * static_cast<uint32_t>(in[1] - '0');
-  for (uint32_t p = 0; p < 7; ++p) bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform) : kNoRegister;
+  for (uint32_t p = 0; p < 7; ++p)
+    bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform, !pack) : kNoRegister;
   uint32_t a = from.selector.empty() ? l.word(pack ? 2 : 1) : l.reg(from.index, uniform);
   const uint32_t moved = shift ? l.temporary(4) : a, d = pack ? l.result(0) : kNoRegister;
   if (shift) l.ptx("shf.r.wrap.b32 %r0, %r1, %r1, " + std::to_string(shift), {moved, a});
@@ -92,6 +93,7 @@ bool lower_constant(SassLowering& l) {
     if (part.index != sass::kZero) return lower_indexed_constant(l, bytes, is_signed);
   const uint32_t from = l.bank(o, bytes);
   if (from == kNoRegister) return false;
+  if (l.is_unread()) return true;
   if (bytes == 8) return l.give_pair(0, from);
   if (bytes == 4) return l.copy(l.result(0), from, 4);
   return l.ptx(
@@ -125,6 +127,7 @@ bool lower_put_aside(SassLowering& l) {
 }  // namespace
 
 bool lower_moves(SassLowering& l) {
+  if (l.is_fill()) return true;
   switch (l.opcode()) {
     case sass::Opcode::kCS2R: {
       // A pair: RZ twice, or a counter of 64 bits.
@@ -168,9 +171,10 @@ bool lower_moves(SassLowering& l) {
     }
     case sass::Opcode::kSEL:
     case sass::Opcode::kUSEL:
-      return l.ptx("selp.b32 %r0, %r1, %r2, %p3", {l.result(0), l.word(1), l.word(2), l.predicate(3)});
+      return l.select(l.result(0), 3, l.word(1), l.word(2));
     default:  // MOV, UMOV; the last operand of MOV says which bytes: all of them
       if (l.slot(2) && l.slot(2)->integer != 15) return false;
+      if (l.is_unread()) return true;
       return l.copy(l.result(0), l.word(1), 4);
   }
 }

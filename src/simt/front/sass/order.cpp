@@ -6,38 +6,20 @@
 #include <triton_runner/sass/registers.h>
 
 #include <algorithm>
-#include <bitset>
+#include <unordered_set>
 
 namespace triton_runner::simt {
 namespace {
 
-using Set = std::bitset<sass::kMaxRegisters>;
+using Set = std::unordered_set<uint32_t>;  // of values
 
 // An instruction may not be moved past these.
 struct Facts {
-  Set reads, writes;
+  std::vector<uint32_t> reads, writes;
   bool stays = false;    // nothing moves past it
   bool ordered = false;  // it keeps its order with others of that kind
   bool is_product = false;
 };
-
-// Families whose registers are all in the text.
-bool is_known(const sass::Row& row) {
-  for (std::string_view family :
-       {"moves", "integer", "floats", "convert", "halves", "matrices", "memory", "warp"})
-    if (row.family == family)
-      return row.opcode != sass::Opcode::kP2R && row.opcode != sass::Opcode::kR2P &&
-             row.opcode != sass::Opcode::kUP2UR && row.opcode != sass::Opcode::kRPCMOV;
-  return row.opcode == sass::Opcode::kLDGSTS || row.opcode == sass::Opcode::kLDGDEPBAR ||
-         row.opcode == sass::Opcode::kDEPBAR_LE;
-}
-
-bool has_plain_global_address(const sass::Instruction& in) {  // [R2], whose width the suffixes of others say
-  for (const sass::Operand& o : in.operands)
-    for (const sass::Operand& part : o.parts)
-      if (&o == &in.operands.back() && part.selector.empty() && in.is(sass::Opcode::kLDGSTS)) return true;
-  return false;
-}
 
 bool is_product(const sass::Instruction& in) {
   using enum sass::Opcode;
@@ -47,15 +29,19 @@ bool is_product(const sass::Instruction& in) {
                                   [&](sass::Opcode opcode) { return in.is(opcode); });
 }
 
-Facts facts_of(const sass::Module& module, const sass::Instruction& in) {
+Facts facts_of(const sass::Module& module, const sass::Function& function, uint32_t index,
+               const Values& values) {
+  const sass::Instruction& in = function.body[index];
   Facts out;
-  const auto matched = sass::match(module, in);
-  const sass::Registers registers = sass::registers_of(module, in);
-  for (uint32_t r : registers.reads) out.reads.set(r);
-  for (uint32_t r : registers.writes) out.writes.set(r);
-  out.stays = !matched || !registers.known || !is_known(*matched->row) || has_plain_global_address(in);
+  out.stays = !names_its_registers(module, in);
   if (out.stays) return out;
-  const sass::Row& row = *matched->row;
+  const sass::Registers registers = sass::registers_of(module, in);
+  for (uint32_t r : registers.reads) out.reads.push_back(values.before(index, r));
+  if (const auto low = values.lower_half(index))
+    for (const uint32_t r : sass::registers_of(module, function.body[*low]).reads)
+      out.reads.push_back(values.before(*low, r));
+  for (uint32_t r : registers.writes) out.writes.push_back(values.after(index, r));
+  const sass::Row& row = *sass::match(module, in)->row;
   using enum sass::Opcode;
   const bool reads_clock = in.is(kS2R) || in.is(kCS2R) || in.is(kCS2R_32) || in.is(kS2UR);
   out.ordered = !row.does(ptx::Effect::kComputes) || reads_clock || row.family == "warp";
@@ -86,11 +72,14 @@ class Group {
 
  private:
   static bool meets(const Facts& x, const Set& reads, const Set& writes) {
-    return (x.reads & writes).any() || (x.writes & (reads | writes)).any();
+    const auto in = [](const Set& set) { return [&set](uint32_t value) { return set.contains(value); }; };
+    return std::ranges::any_of(x.reads, in(writes)) || std::ranges::any_of(x.writes, in(reads)) ||
+           std::ranges::any_of(x.writes, in(writes));
   }
   static void add(uint32_t index, const Facts& x, std::vector<uint32_t>& to, Set& reads, Set& writes) {
     to.push_back(index);
-    reads |= x.reads, writes |= x.writes;
+    reads.insert(x.reads.begin(), x.reads.end());
+    writes.insert(x.writes.begin(), x.writes.end());
   }
   Set reads_, writes_, later_reads_, later_writes_;
   bool later_ordered_ = false;
@@ -112,12 +101,13 @@ std::set<uint64_t> jump_targets(const sass::Function& f) {
 }
 
 std::vector<std::vector<uint32_t>> lowering_order(const sass::Module& module, const sass::Function& f,
-                                                  bool may_move, const std::vector<bool>& fixed) {
+                                                  bool may_move, const std::vector<bool>& fixed,
+                                                  const Values& values) {
   const auto size = static_cast<uint32_t>(f.body.size());
   may_move &= std::any_of(f.body.begin(), f.body.end(), [](const auto& in) { return is_product(in); });
   std::vector<Facts> facts(size, Facts{{}, {}, true});
   for (uint32_t i = 0; may_move && i < size; ++i)
-    if (fixed.empty() || !fixed[i]) facts[i] = facts_of(module, f.body[i]);
+    if (fixed.empty() || !fixed[i]) facts[i] = facts_of(module, f, i, values);
   const std::set<uint64_t> heads = may_move ? jump_targets(f) : std::set<uint64_t>{};
   std::vector<std::vector<uint32_t>> out;
   for (uint32_t i = 0; i < size;) {

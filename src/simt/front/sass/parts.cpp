@@ -45,7 +45,7 @@ Part SassLowering::part() {
     auto add = [&](const sass::Operand& r, uint32_t count) {
       const bool uniform = r.kind == sass::OperandKind::kUniform;
       if (r.index == sass::kZero || (!uniform && r.kind != sass::OperandKind::kRegister)) return;
-      for (uint32_t i = 0; i < count; ++i) places.push_back(reg(r.index + i, uniform));
+      for (uint32_t i = 0; i < count; ++i) places.push_back(reg(r.index + i, uniform, matched_.written[k]));
     };
     // Sums of a warp group are under way until the wait for them, which looks after them.
     const uint32_t count = in_->does(ptx::Effect::kLater) ? 1 : std::max<uint32_t>(1, matched_.registers[k]);
@@ -54,9 +54,9 @@ Part SassLowering::part() {
     auto& uniform = matched_.written[k] ? out.uniform_writes : out.uniform_reads;
     auto add_uniform = [&](const sass::Operand& r, uint32_t count) {
       if (r.kind == sass::OperandKind::kUniformPredicate && r.index != sass::kTrue)
-        uniform.emplace_back(pred(r.index, true), 1);
+        uniform.emplace_back(pred(r.index, true, matched_.written[k]), 1);
       for (uint32_t i = 0; r.kind == sass::OperandKind::kUniform && r.index != sass::kZero && i < count; ++i)
-        uniform.emplace_back(reg(r.index + i, true), 4);
+        uniform.emplace_back(reg(r.index + i, true, matched_.written[k]), 4);
     };
     add_uniform(o, count);
     for (const sass::Operand& p : o.parts) add_uniform(p, p.selector == "64" ? 2 : 1);

@@ -41,48 +41,78 @@ constexpr SpecialName kSpecials[] = {
 
 }  // namespace
 
-uint32_t SassLowering::reg(uint32_t index, bool uniform) {
-  if (index == sass::kZero) return constant(0, 4);
-  const int file = static_cast<int>(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister);
+uint32_t SassLowering::lasting(int file, uint32_t index, uint32_t bytes) {
   auto [it, is_new] = registers_.try_emplace({file, index}, 0);
-  if (is_new) lasting_.insert(it->second = temporary(4));
+  if (is_new) lasting_.insert(it->second = temporary(bytes));
   return it->second;
 }
 
+uint32_t SassLowering::place_of(sass::OperandKind kind, uint32_t index, bool written, uint32_t bytes) {
+  constexpr int kOfValues = -1;
+  const uint32_t code = sass::register_code(kind, index),
+                 at = in_ ? static_cast<uint32_t>(in_ - function_.body.data()) : 0;
+  const uint32_t value = !in_ ? code : written ? values_.after(at, code) : values_.before(at, code);
+  const uint32_t place =
+      value == code ? lasting(static_cast<int>(kind), index, bytes) : used(lasting(kOfValues, value, bytes));
+  if (written) written_.push_back(place);
+  return place;
+}
+
+uint32_t SassLowering::used(uint32_t place) {
+  used_.push_back(place);
+  return place;
+}
+
+void SassLowering::end_uses() {
+  const auto end = static_cast<uint32_t>(code.instrs.size());
+  for (const uint32_t place : used_)
+    code.uses.try_emplace(place, Code::Uses{static_cast<uint32_t>(first_), end}).first->second.end = end;
+  used_.clear();
+}
+
+uint32_t SassLowering::reg(uint32_t index, bool uniform, bool written) {
+  if (index == sass::kZero) return constant(0, 4);
+  return place_of(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister, index, written, 4);
+}
+
 uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
+  const uint32_t low = reg(index, uniform), high = reg(index + 1, uniform);
+  if (const auto known = pairs_.find({low, high}); known != pairs_.end()) return used(known->second);
   const uint32_t out = temporary(8);
-  ptx("mov.b64 %d0, {%r1, %r2}", {out, reg(index, uniform), reg(index + 1, uniform)});
+  ptx("mov.b64 %d0, {%r1, %r2}", {out, low, high});
   return out;
 }
 
 uint32_t SassLowering::address_pair(uint32_t index, bool uniform) {
-  auto [known, is_new] = pairs_.try_emplace({index, uniform}, kNoRegister);
-  if (!is_new) return known->second;
   const uint32_t guard = std::exchange(guard_, kNoRegister);
-  known->second = pair_from(index, uniform);
+  const uint32_t pair = pair_from(index, uniform);
   guard_ = guard;
-  return known->second;
+  pairs_[{reg(index, uniform), reg(index + 1, uniform)}] = used(pair);
+  return pair;
 }
 
 // Under a debugger, which may write registers, none is shared.
-void SassLowering::drop_pairs(const sass::Instruction& in) {
-  if (pairs_.empty()) return;
-  if (stopper_ || !has_known_results()) return pairs_.clear();
-  for (const uint32_t code : sass::results_of(*module_, in))
-    std::erase_if(pairs_, [&](const auto& pair) {
-      const auto [index, uniform] = pair.first;
-      const auto kind = uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister;
-      return code == sass::register_code(kind, index) || code == sass::register_code(kind, index + 1);
-    });
+void SassLowering::drop_pairs() {
+  using enum sass::Opcode;
+  const std::string_view family = matched_.row->family;
+  const bool is_known = has_known_results() || family == "matrices" || family == "warp" || in_->is(kEXIT) ||
+                        in_->is(kLDGSTS) || in_->is(kLDGDEPBAR) || in_->is(kDEPBAR_LE);
+  if (stopper_ || !is_known)
+    pairs_.clear();
+  else if (!pairs_.empty())
+    for (const uint32_t place : written_)
+      std::erase_if(
+          pairs_, [&](const auto& pair) { return pair.first.first == place || pair.first.second == place; });
+  if (!stopper_ && has_known_results())
+    for (const auto& [registers, whole] : new_pairs_) pairs_[registers] = whole;
+  new_pairs_.clear();
+  written_.clear();
 }
 
-uint32_t SassLowering::pred(uint32_t index, bool uniform) {
+uint32_t SassLowering::pred(uint32_t index, bool uniform, bool written) {
   if (index == sass::kTrue) return constant(0xff, 1);
-  const int file =
-      static_cast<int>(uniform ? sass::OperandKind::kUniformPredicate : sass::OperandKind::kPredicate);
-  auto [it, is_new] = registers_.try_emplace({file, index}, 0);
-  if (is_new) it->second = temporary(1);
-  return it->second;
+  return place_of(uniform ? sass::OperandKind::kUniformPredicate : sass::OperandKind::kPredicate, index,
+                  written, 1);
 }
 
 uint32_t SassLowering::barrier(uint32_t index) {
@@ -260,19 +290,20 @@ uint32_t SassLowering::predicate(size_t k) {
 
 uint32_t SassLowering::unread(uint32_t bytes) {
   auto [it, is_new] = unread_.try_emplace(bytes, 0);
-  if (is_new) it->second = temporary(bytes);
+  if (is_new) code.uses[it->second = temporary(bytes)] = {~uint32_t{0}, 0};  // of no run: nobody reads it
   return it->second;
 }
 
 uint32_t SassLowering::result(size_t k) {
   const sass::Operand* o = slot(k);
-  if (o && o->index != sass::kZero) return reg(o->index, o->kind == sass::OperandKind::kUniform);
+  if (o && o->index != sass::kZero) return reg(o->index, o->kind == sass::OperandKind::kUniform, true);
   return unread(4);
 }
 
 uint32_t SassLowering::predicate_result(size_t k) {
   const sass::Operand* o = slot(k);
-  if (o && o->index != sass::kTrue) return pred(o->index, o->kind == sass::OperandKind::kUniformPredicate);
+  if (o && o->index != sass::kTrue)
+    return pred(o->index, o->kind == sass::OperandKind::kUniformPredicate, true);
   return unread(1);
 }
 
@@ -280,7 +311,7 @@ std::vector<uint32_t> SassLowering::registers(size_t k, uint32_t count, bool wri
   const sass::Operand& o = *slot(k);
   std::vector<uint32_t> out;
   for (uint32_t i = 0; i < count; ++i)
-    out.push_back(o.index != sass::kZero ? reg(o.index + i, o.kind == sass::OperandKind::kUniform)
+    out.push_back(o.index != sass::kZero ? reg(o.index + i, o.kind == sass::OperandKind::kUniform, written)
                   : written              ? temporary(4)
                                          : constant(0, 4));
   return out;
@@ -290,7 +321,9 @@ bool SassLowering::give_pair(size_t k, uint32_t wide) {
   const sass::Operand& o = *slot(k);
   if (o.index == sass::kZero) return true;
   const bool uniform = o.kind == sass::OperandKind::kUniform;
-  return ptx("mov.b64 {%r0, %r1}, %d2", {reg(o.index, uniform), reg(o.index + 1, uniform), wide});
+  const uint32_t low = reg(o.index, uniform, true), high = reg(o.index + 1, uniform, true);
+  if (guard_ == kNoRegister) new_pairs_.push_back({{low, high}, wide});
+  return ptx("mov.b64 {%r0, %r1}, %d2", {low, high, wide});
 }
 
 uint32_t SassLowering::active() {
@@ -338,6 +371,23 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   return kNoRegister;
 }
 
+void SassLowering::emit_fills() {
+  const Values::Fills* fills = values_.fills_of(static_cast<uint32_t>(in_ - function_.body.data()));
+  if (!fills) return;
+  const uint32_t guard = std::exchange(guard_, kNoRegister);
+  const bool negated = std::exchange(guard_negated_, false);
+  for (const auto& [code, number] : *fills) copy(reg(code & 255, false, true), constant(number, 4), 4);
+  guard_ = guard, guard_negated_ = negated;
+}
+
+bool SassLowering::select(uint32_t d, size_t k, uint32_t a, uint32_t b) {
+  const sass::Operand& p = *slot(k);
+  if (!p.inverted || p.index == sass::kTrue || p.kind == sass::OperandKind::kRegister)
+    return ptx("selp.b32 %r0, %r1, %r2, %p3", {d, a, b, predicate(k)});
+  return ptx("selp.b32 %r0, %r1, %r2, %p3",
+             {d, b, a, pred(p.index, p.kind == sass::OperandKind::kUniformPredicate)});
+}
+
 bool SassLowering::choose(size_t k, const std::string& first, const std::string& second, uint32_t a,
                           uint32_t b) {
   const sass::Operand& p = *slot(k);
@@ -345,7 +395,7 @@ bool SassLowering::choose(size_t k, const std::string& first, const std::string&
   const uint32_t one = temporary(4), other = temporary(4);
   ptx(first, {one, a, b});
   ptx(second, {other, a, b});
-  return ptx("selp.b32 %r0, %r1, %r2, %p3", {result(0), one, other, predicate(k)});
+  return select(result(0), k, one, other);
 }
 
 }  // namespace triton_runner::simt

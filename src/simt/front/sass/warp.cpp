@@ -23,7 +23,8 @@ bool lower_shuffle(SassLowering& l) {
                            : l.has("DOWN") ? ShuffleKind::kDown
                            : l.has("BFLY") ? ShuffleKind::kBfly
                                            : ShuffleKind::kIdx;
-  const uint32_t members = l.active(), a = l.word(2), b = l.word(3), c = l.word(4), d = l.result(1);
+  const uint32_t members = l.is_exclusive() ? l.active() : kNoRegister;  // those that are on
+  const uint32_t a = l.word(2), b = l.word(3), c = l.word(4), d = l.result(1);
   const uint32_t in_range = l.slot(0)->index == sass::kTrue ? kNoRegister : l.predicate_result(0);
   Instr& i = l.emit(nullptr);
   i.d = d, i.e = in_range, i.a = a, i.b = b, i.c = c, i.imm = members;
