@@ -535,9 +535,12 @@ bool Checks::whole_warps(Exec& x, const Instr& in, uint64_t members) {
   if (!race_) return true;
   const uint32_t width = x.code().width;
   for (uint32_t i = 0; i < x.count; i++) {
-    const Instr* end = x.cta->ended_at[x.first + i];
     const uint32_t lane = i % width;
-    if (!mask_bits(x.mask, i - lane, width) || !end || !(members >> lane & 1)) continue;
+    if (x.cta->alive[x.first + i] || x.first + i >= x.code().real_threads ||
+        !mask_bits(x.mask, i - lane, width) || !(members >> lane & 1))
+      continue;
+    const Instr* end = x.cta->ended_at[x.first + i];
+    if (!end) continue;
     x.trap(in, exec::TrapKind::kInvalid,
            "only part of warp " + std::to_string((x.first + i) / width) +
                " reaches this warp-wide instruction: thread " + std::to_string(x.first + i) + " has ended",

@@ -121,11 +121,7 @@ class Checks {
 
   // Checks of numbers and of warps that part have nothing to do, and nobody meets anybody.
   bool is_quiet(const Instr& in) const {
-    const Source* source = in.source;
-    if (asks_numbers_) return false;
-    return !race_ || !source ||
-           (!source->part && !source->fences_proxy && !source->fences_memory &&
-            source->meets == Source::Meets::kNobody);
+    return !asks_numbers_ && (!race_ || in.is_alone || !in.source || in.source->is_alone());
   }
   void before_other(Exec& x, const Instr& in);
   void after_accesses(Exec& x, const Instr& in);

@@ -201,11 +201,9 @@ bool Checks::touch_together(const Exec& x, State& s, Act act, const Operands& in
     return (number - now) % width == 0 && global_records_[number].agent == agent + (now - next) / width;
   };
   if (!is_fresh && !global_.lay_again(run.address, bytes, run.each, width, next, is_same)) return false;
-  for (uint32_t w = 0; w < warps; ++w) {
-    const uint32_t thread = x.first + run.lane + w * width;
-    const machine::Agent& warp = s.agent(*x.cta, thread);
-    global_records_.add({{warp.id, warp.time, act}, thread, &in, serial_, 1, s.cluster});
-  }
+  for (uint32_t w = 0; w < warps; ++w)
+    global_records_.add(
+        {{agent + w, s.time, act}, x.first + run.lane + w * width, &in, serial_, 1, s.cluster});
   if (!is_fresh) return true;
   machine::Cell cell;
   (before ? cell.writer : cell.readers[0]) = next;

@@ -331,7 +331,7 @@ void begin_paths(Cta& cta) {
   std::fill(cta.alive.begin(), cta.alive.end(), 0);
   std::fill_n(cta.alive.begin(), code.real_threads, -1);
   cta.alive_count = code.real_threads;
-  if (cta.worker->checks) cta.ended_at.assign(code.threads, nullptr);
+  if (cta.worker->checks) cta.ended_at.resize(code.threads);
   cta.barriers = {};
   cta.turns = 0;
 }
