@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -74,6 +75,9 @@ struct Cell {
       list[1] = record;
   }
 };
+
+// Returns whether all words of `size` bytes differ, or none does; nothing where some do.
+std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size);
 
 // Packs `count` cells of `words` numbers each, and unpacks them (history.cpp).
 std::vector<uint32_t> pack_cells(std::span<const uint32_t> cells, size_t words);

@@ -37,26 +37,6 @@ std::string ordinal(uint32_t n) {
 
 }  // namespace
 
-std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size) {
-  using Words = uint32_t __attribute__((vector_size(16)));
-  const bool first = std::memcmp(now, then, size) != 0;
-  uint64_t i = 0;
-  if (size == sizeof(uint32_t)) {
-    Words same{}, differ{};
-    for (; i + sizeof(Words) <= bytes; i += sizeof(Words)) {
-      Words a, b;
-      std::memcpy(&a, now + i, sizeof a), std::memcpy(&b, then + i, sizeof b);
-      const Words equal = (Words)(a == b);
-      same |= equal, differ |= ~equal;
-    }
-    const Words other = first ? same : differ;
-    if (other[0] | other[1] | other[2] | other[3]) return std::nullopt;
-  }
-  for (; i < bytes; i += size)
-    if ((std::memcmp(now + i, then + i, size) != 0) != first) return std::nullopt;
-  return first;
-}
-
 std::string Checks::byte_text(uint64_t address) const {
   const exec::Allocation* a = launch_.memory->find(address, 1);
   if (!a) return "address " + base::hex(address);
@@ -160,8 +140,8 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
       if (is_doubtful(r)) return false;
     bool changes = false;
     if (before) {
-      const auto is_changed =
-          all_or_none(reinterpret_cast<const std::byte*>(at), before + (at - run.address), bytes, size);
+      const auto is_changed = machine::all_or_none(reinterpret_cast<const std::byte*>(at),
+                                                   before + (at - run.address), bytes, size);
       if (!is_changed) return false;
       changes = *is_changed;
     }
@@ -193,7 +173,8 @@ bool Checks::touch_together(const Exec& x, State& s, Act act, const Operands& in
   if (!is_fresh && act != Act::kRead) return false;
   if (!is_fresh && is_one_more(s, run.address, bytes, run.each)) return true;
   std::optional<bool> changes = false;
-  if (before) changes = all_or_none(reinterpret_cast<const std::byte*>(run.address), before, bytes, unit);
+  if (before)
+    changes = machine::all_or_none(reinterpret_cast<const std::byte*>(run.address), before, bytes, unit);
   if (!changes) return false;
   const auto width = static_cast<uint16_t>(x.code().width);
   const uint32_t agent = s.agent(*x.cta, x.first + run.lane).id, next = global_records_.next();

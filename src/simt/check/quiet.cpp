@@ -203,7 +203,8 @@ bool Checks::notes_stores(const Exec& x, State& s, std::span<const Written> writ
     });
   };
   for (const Written& w : written)
-    if (all_or_none(w.owner->shared + w.run.address, old_.data() + w.before, w.run.bytes, kWord) != true)
+    if (machine::all_or_none(w.owner->shared + w.run.address, old_.data() + w.before, w.run.bytes, kWord) !=
+        true)
       return false;
   uint32_t parts = 0;
   const bool takes = each_page([&](uint32_t number, uint64_t words) {

@@ -342,9 +342,6 @@ void Checks::State::each_loaded(Cells& cells, const uint32_t* address, uint64_t 
 
 exec::ReadSet::How how_of(const Source& source, bool write);
 
-// Returns whether all words of `size` bytes differ, or none does; nothing where some do.
-std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size);
-
 // The op and location of an access: "ld.shared.b32 at k.py:7:5 (k.ptx:26:3)".
 std::string place_text(const Code& code, const Operands& in);
 
