@@ -9,6 +9,8 @@
 // the number rises; and the first number, or (kEach) the number of each cell.
 #include <triton_runner/machine/history.h>
 
+#include <cstring>
+
 namespace triton_runner::machine {
 namespace {
 
@@ -46,6 +48,26 @@ void pack_plane(const std::vector<uint32_t>& plane, std::vector<uint32_t>& out) 
 }
 
 }  // namespace
+
+std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size) {
+  using Words = uint32_t __attribute__((vector_size(16)));
+  const bool first = std::memcmp(now, then, size) != 0;
+  uint64_t i = 0;
+  if (size == sizeof(uint32_t)) {
+    Words same{}, differ{};
+    for (; i + sizeof(Words) <= bytes; i += sizeof(Words)) {
+      Words a, b;
+      std::memcpy(&a, now + i, sizeof a), std::memcpy(&b, then + i, sizeof b);
+      const Words equal = (Words)(a == b);
+      same |= equal, differ |= ~equal;
+    }
+    const Words other = first ? same : differ;
+    if (other[0] | other[1] | other[2] | other[3]) return std::nullopt;
+  }
+  for (; i < bytes; i += size)
+    if ((std::memcmp(now + i, then + i, size) != 0) != first) return std::nullopt;
+  return first;
+}
 
 std::vector<uint32_t> pack_cells(std::span<const uint32_t> cells, size_t words) {
   const size_t count = cells.size() / words;

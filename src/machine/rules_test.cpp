@@ -159,6 +159,46 @@ TEST(a_row_of_several_warps_is_one_of_each) {
       }
 }
 
+// Warps that read what they have read before are the readers from then on, unless somebody else has come to some of it.
+TEST(warps_lay_what_they_have_read_again) {
+  constexpr uint32_t kWarp = 32, kFirst = 7 * kWarp, kNow = 20 * kWarp;
+  const auto is_same = [](uint32_t number, uint32_t now) { return now - number == kNow - kFirst; };
+  const auto is_read = [](const Cell& cell) { return cell.readers[0] != 0; };
+  for (const uint32_t each : {1u, 4u, 16u})
+    for (const uint64_t begin : {uint64_t{64}, uint64_t{3 * 1024 - 192}}) {
+      const uint64_t bytes = uint64_t{4} * kWarp * each, unit = std::min(each, 4u);
+      History history;
+      CHECK(!history.lay_again(begin, bytes, each, kWarp, kNow, is_same));
+      CHECK(!history.all_rows(begin, bytes, unit, is_read));
+      CHECK(history.is_fresh(begin, bytes, unit));
+      history.lay(begin, bytes, each, kWarp, Cell{0, 0, {kFirst, 0}});
+      CHECK(history.all_rows(begin, bytes, unit, is_read));
+      CHECK(!history.all_rows(begin, bytes + 16, unit, is_read));
+      CHECK(!history.all_rows(begin, bytes, unit, [](const Cell& cell) { return cell.writer != 0; }));
+      CHECK(!history.lay_again(begin, bytes, each, kWarp, kNow, [](uint32_t, uint32_t) { return false; }));
+      CHECK(!history.lay_again(begin + each, bytes - each, each, kWarp, kNow, is_same));
+      CHECK(!history.lay_again(begin, bytes + each, each, kWarp, kNow, is_same));
+      const auto readers_are = [&](uint32_t first) {
+        history.each(begin, bytes, [&](const Cell& cell, uint64_t at, uint64_t) {
+          CHECK(cell == (Cell{0, 0, {first + static_cast<uint32_t>((at - begin) / each), 0}}));
+        });
+      };
+      CHECK(history.lay_again(begin, bytes, each, kWarp, kNow, is_same));
+      readers_are(kNow);
+      CHECK(!history.lay_again(begin, bytes, each, kWarp, kNow, is_same));  // it has cells of its own
+    }
+  // Somebody has written to the second page of it.
+  History history;
+  history.lay(1024 - 64, 128, 4, kWarp, Cell{0, 0, {kFirst, 0}});
+  history.rows(
+      1024, 64, 4, [](History::Row& r, uint64_t, uint64_t, uint64_t) { return r.cell.writer = 3, true; },
+      [](Cell&, uint64_t, uint64_t) { CHECK(false); });
+  CHECK(!history.lay_again(1024 - 64, 128, 4, kWarp, kNow, is_same));
+  history.each(1024 - 64, 64, [&](const Cell& cell, uint64_t at, uint64_t) {
+    CHECK_EQ(cell.readers[0], kFirst + static_cast<uint32_t>(at - (1024 - 64)) / 4);
+  });
+}
+
 TEST(a_cleared_history_knows_nothing) {
   History history;
   const auto settle_row = [](History::Row& r, uint64_t, uint64_t, uint64_t) {

@@ -8,8 +8,10 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <triton_runner/machine/clock.h>
@@ -73,6 +75,9 @@ struct Cell {
       list[1] = record;
   }
 };
+
+// Returns whether all words of `size` bytes differ, or none does; nothing where some do.
+std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size);
 
 // Packs `count` cells of `words` numbers each, and unpacks them (history.cpp).
 std::vector<uint32_t> pack_cells(std::span<const uint32_t> cells, size_t words);
@@ -176,6 +181,45 @@ class Cells {
       count(row.cell.readers[0], row.reader_step);
       insert(page, row_at(page, begin - base), row);
     });
+  }
+  // Whether all of [address, address + bytes) lies in rows, and f(the first cell of a row) holds for each of them.
+  template <class F>
+  bool all_rows(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
+    bool all = true;
+    over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      if (!all || page.full) return void(all = false);
+      for (uint32_t k = row_at(page, begin - base); begin < end; ++k) {
+        if (k == page.row_count || base + (uint64_t{page.rows[k].begin} << page.shift) > begin ||
+            !f(std::as_const(page.rows[k].cell)))
+          return void(all = false);
+        begin = base + (uint64_t{page.rows[k].end} << page.shift);
+      }
+    });
+    return all;
+  }
+  // The same threads that have laid [address, address + bytes) by a read, and whom nobody has joined, read it again: what lay() is
+  // told. same(number, number now): the two are of one thread. False: it is not so, and nothing is changed.
+  template <class F>
+  bool lay_again(uint64_t address, uint64_t bytes, uint32_t each, uint16_t warp, uint32_t reader, F same) {
+    for (const bool change : {false, true}) {
+      bool all = true;
+      over_pages(
+          address, bytes, each | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+            if (!all || page.full) return void(all = false);
+            const uint32_t k = row_at(page, begin - base);
+            if (k == page.row_count) return void(all = false);
+            Row& row = page.rows[k];
+            const uint32_t number = reader + static_cast<uint32_t>((begin - address) / each);
+            if (change) return void(row.cell.readers[0] = number);
+            C only{};
+            only.readers[0] = row.cell.readers[0];
+            all = base + (uint64_t{row.begin} << page.shift) == begin &&
+                  base + (uint64_t{row.end} << page.shift) == end && row.warp == warp &&
+                  row.reader_step == each >> page.shift && row.cell == only && same(only.readers[0], number);
+          });
+      if (!all) return false;
+    }
+    return true;
   }
   // Nothing was accessed. What there is space for stays.
   void clear() {

@@ -57,6 +57,8 @@ Checks::Checks(const Launch& launch)
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       overflow_(launch.options->checks & exec::kCheckOverflow),
       asks_numbers_(nan_ || inf_ || zero_division_ || overflow_),
+      has_proxy_(std::ranges::any_of(launch.code->sources,
+                                     [](const Source& source) { return source.by_async_proxy; })),
       has_narrow_(race_ && std::ranges::any_of(
                                launch.code->sources,
                                [](const Source& source) { return source.scope != Source::Scope::kAll; })),
@@ -69,7 +71,8 @@ void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first)
   const size_t ctas = next.ctas.size();
   cluster = next.number;
   first_id = first, time = 1, published = false;
-  warps = code.threads / code.width;
+  width = code.width;
+  warps = code.threads / width;
   all_warps = warps * static_cast<uint32_t>(ctas);
   agents.resize(all_warps + 2);
   for (machine::Agent& agent : agents) agent.begin(first++);
@@ -79,12 +82,10 @@ void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first)
     relaxed[a].fenced.clear();
     relaxed[a].fence = 0;
   }
-  for (auto* of : {&cells, &tensor}) {
-    of->resize(ctas);
-    for (auto& one : *of) one.clear();
-  }
+  memory.resize(ctas), tensor.resize(ctas);
+  for (size_t i = 0; i < ctas; ++i) memory[i].clear(next.ctas[i]->shared_bytes), tensor[i].clear();
   records.clear();
-  settled = 1, others = false;
+  settled = settlings = 1, others = false;
   named.resize(16 * ctas);
   for (Named& one : named) one.known.clear(), one.arrived.clear();
   for (machine::Clock& one : met) one.clear();
@@ -99,6 +100,7 @@ void Checks::begin(const Cluster& cluster) {
   State& s = *state;
   s.begin(cluster, *launch_.code, agents_);
   agents_ += static_cast<uint32_t>(s.agents.size());
+  s.first_global = global_records_.next();
   for (const auto& cta : cluster.ctas)  // what the system has in shared memory is not the kernel's to write
     each_cell(s, {cta.get(), 0, std::min(launch_.code->reserved_shared, cta->shared_bytes)},
               [](Cell& cell, Place) { cell.defined = true; });
@@ -217,7 +219,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   }
   const uint32_t thread = x.first + lane;
   const machine::Agent& agent = s.agent(*x.cta, thread);
-  State::Cells& cells = s.cells[owner.rank];
+  State::Cells& cells = s.known(owner.rank, offset, bytes);
   if (uninit_ && reads_memory(in, write)) {
     std::vector<std::byte*> undefined_bytes;
     cells.each(
@@ -314,12 +316,19 @@ void Checks::flush(Exec& x) {
     if (!w.owner) {
       const size_t n = in_a_row(x, std::span<const Written>(written).subspan(i),
                                 [](const Written& one) { return one.run; });
-      if (n > 1 && first_touch(x, s, Act::kWrite, *w.in, run, static_cast<uint32_t>(n), before)) {
+      if (n > 1 && touch_together(x, s, Act::kWrite, *w.in, run, static_cast<uint32_t>(n), before)) {
         i += n - 1;
         continue;
       }
       const uint32_t mine = global_record(x, s, Act::kWrite, *w.in, run.lane, 1);
       if (!touch_global(x, s, *w.in, mine, run, before)) break;
+      continue;
+    }
+    size_t n = 1;
+    while (i + n < written.size() && written[i + n].owner == w.owner && written[i + n].run.each == run.each)
+      ++n;
+    if (notes_stores(x, s, std::span<const Written>(written).subspan(i, n))) {
+      i += n - 1;
       continue;
     }
     const uint32_t thread = x.first + run.lane;
@@ -329,27 +338,28 @@ void Checks::flush(Exec& x) {
     // A word is changed or it is not: cells are no larger where that is not so of all that a thread stores.
     const bool in_words = run.each > kWord && changes_in_part(now, before, run.bytes, run.each, kWord);
     bool ok = true;
-    s.cells[w.owner->rank].each(
-        run.address, run.bytes,
-        [&](Cell& cell, uint64_t at, uint64_t size) {
-          cell.defined = true;
-          if (!race_ || !ok) return;
-          const uint64_t begin = std::max(at, run.address),
-                         end = std::min(at + size, run.address + run.bytes);
-          const uint32_t k = run.lane_of(begin) - run.lane;
-          const auto* was = before + (begin - run.address);
-          const std::byte* differs =
-              std::mismatch(was, was + (end - begin), now + (begin - run.address)).first;
-          const bool same = differs == was + (end - begin) ||
-                            (s.records[cell.writer].serial == serial_ && is_store(*w.in) &&
-                             differ_by_rounding(now + k * run.each, before + k * run.each, run.each));
-          const bool in_flight = cell.copy_in || cell.copy_out, changes = !same || in_flight;
-          const uint64_t first = same || in_flight ? begin : begin + static_cast<uint64_t>(differs - was);
-          if (!changes) cell.again |= uint64_t{1} << warp;
-          ok = touch(x, s, *w.in, run.lane + k, cell, mine + k, changes,
-                     Place{w.owner->shared_base | static_cast<uint32_t>(first)});
-        },
-        in_words ? kWord : run.each);
+    s.touched(w.owner->rank, static_cast<uint32_t>(run.address), run.bytes)
+        .each(
+            run.address, run.bytes,
+            [&](Cell& cell, uint64_t at, uint64_t size) {
+              cell.defined = true;
+              if (!race_ || !ok) return;
+              const uint64_t begin = std::max(at, run.address),
+                             end = std::min(at + size, run.address + run.bytes);
+              const uint32_t k = run.lane_of(begin) - run.lane;
+              const auto* was = before + (begin - run.address);
+              const std::byte* differs =
+                  std::mismatch(was, was + (end - begin), now + (begin - run.address)).first;
+              const bool same = differs == was + (end - begin) ||
+                                (s.records[cell.writer].serial == serial_ && is_store(*w.in) &&
+                                 differ_by_rounding(now + k * run.each, before + k * run.each, run.each));
+              const bool in_flight = cell.copy_in || cell.copy_out, changes = !same || in_flight;
+              const uint64_t first = same || in_flight ? begin : begin + static_cast<uint64_t>(differs - was);
+              if (!changes) cell.again |= uint64_t{1} << warp;
+              ok = touch(x, s, *w.in, run.lane + k, cell, mine + k, changes,
+                         Place{w.owner->shared_base | static_cast<uint32_t>(first)});
+            },
+            in_words ? kWord : run.each);
     if (!ok) break;
   }
   old_.clear();
@@ -375,30 +385,31 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
 
 void Checks::copied_at_once(Exec& x, const Operands& in, std::span<const uint32_t> to, uint32_t each,
                             uint32_t first, std::span<const uint32_t> reading) {
-  const uint32_t width = x.cta->code->width;
+  const uint32_t width = x.cta->code->width, rank = x.cta->rank;
   if (overflow_)
     for (const uint32_t at : to) forget(x, *x.cta, at, each);
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  State::Cells& cells = s.cells[x.cta->rank];
-  uint32_t known = 0;  // a record of a copy in flight
-  bool is_this = true;
-  for (uint32_t i = 0; i < to.size();) {
-    const uint32_t thread = first + i;
-    const machine::Agent& warp = s.agent(*x.cta, thread);
+  std::vector<uint32_t> records;
+  for (uint32_t i = 0; i < to.size(); i += width) {
+    const machine::Agent& warp = s.agent(*x.cta, first + i);
     if (const uint32_t read = reading.empty() ? 0 : reading[i / width])
       global_records_[read].time = warp.time;
-    uint32_t mine = record(s.records, warp, Act::kWrite, in, thread, 0);
-    for (const uint32_t end = std::min(i + width, static_cast<uint32_t>(to.size())); i < end; ++i, ++mine)
-      each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t) {
-        if (const uint32_t copy = s.records.record_of(cell.copy_in); copy != known)
-          known = copy, is_this = copy == 0 || s.records[cell.copy_in].in == &in;
-        if (is_this)
-          settle(cell, mine);
-        else
-          cell.defined = true;  // as in copied()
-      });
+    records.push_back(record(s.records, warp, Act::kWrite, in, first + i, 0));
   }
+  if (lands_noted(s, rank, in, to, first, records)) return;
+  for (const uint32_t at : to) s.touched(rank, at, each);
+  uint32_t known = 0;  // a record of a copy in flight
+  bool is_this = true;
+  for (uint32_t i = 0; i < to.size(); ++i)
+    each_of_thread(s.memory[rank].cells, to[i], each, [&](Cell& cell, uint64_t) {
+      if (const uint32_t copy = s.records.record_of(cell.copy_in); copy != known)
+        known = copy, is_this = copy == 0 || s.records[cell.copy_in].in == &in;
+      if (is_this)
+        settle(cell, records[i / width] + i % width);
+      else
+        cell.defined = true;  // as in copied()
+    });
 }
 
 void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
@@ -432,6 +443,7 @@ void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
+  s.tell_loads();
   s.agent(*x.cta, x.first + lane).seen.see(s.barriers[barrier]);
 }
 
@@ -498,6 +510,7 @@ void Checks::after_other(Exec& x, const Instr& in) {
   State& s = of(x);
   if (meets == Source::Meets::kClusterWaits) {
     if (x.pc == &in) return;
+    s.tell_loads();
     for (uint32_t w = 0; w < x.count; w += 32) {
       const uint32_t on = warp_bits(x, w), lane = w + static_cast<uint32_t>(std::countr_zero(on));
       if (!on) continue;
@@ -510,9 +523,10 @@ void Checks::after_other(Exec& x, const Instr& in) {
   for (uint32_t b = 0; b < 16; b++) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
-    for (uint32_t agent : named.arrived) s.by_id(agent).seen.see(named.known);
     const bool all = !x.mask && x.count == x.code().threads && named.arrived.size() == s.all_warps;
-    if (all && !s.others) s.settled = s.records.next();
+    if (!all || s.others) s.tell_loads();
+    for (uint32_t agent : named.arrived) s.by_id(agent).seen.see(named.known);
+    if (all && !s.others) s.settle();
     named.arrived.clear();
   }
 }
@@ -521,9 +535,12 @@ bool Checks::whole_warps(Exec& x, const Instr& in, uint64_t members) {
   if (!race_) return true;
   const uint32_t width = x.code().width;
   for (uint32_t i = 0; i < x.count; i++) {
-    const Instr* end = x.cta->ended_at[x.first + i];
     const uint32_t lane = i % width;
-    if (!mask_bits(x.mask, i - lane, width) || !end || !(members >> lane & 1)) continue;
+    if (x.cta->alive[x.first + i] || x.first + i >= x.code().real_threads ||
+        !mask_bits(x.mask, i - lane, width) || !(members >> lane & 1))
+      continue;
+    const Instr* end = x.cta->ended_at[x.first + i];
+    if (!end) continue;
     x.trap(in, exec::TrapKind::kInvalid,
            "only part of warp " + std::to_string((x.first + i) / width) +
                " reaches this warp-wide instruction: thread " + std::to_string(x.first + i) + " has ended",

@@ -121,11 +121,7 @@ class Checks {
 
   // Checks of numbers and of warps that part have nothing to do, and nobody meets anybody.
   bool is_quiet(const Instr& in) const {
-    const Source* source = in.source;
-    if (asks_numbers_) return false;
-    return !race_ || !source ||
-           (!source->part && !source->fences_proxy && !source->fences_memory &&
-            source->meets == Source::Meets::kNobody);
+    return !asks_numbers_ && (!race_ || in.is_alone || !in.source || in.source->is_alone());
   }
   void before_other(Exec& x, const Instr& in);
   void after_accesses(Exec& x, const Instr& in);
@@ -215,6 +211,13 @@ class Checks {
     auto operator<=>(const Run&) const = default;
     uint32_t lane_of(uint64_t at) const { return lane + static_cast<uint32_t>(at - address) / each; }
   };
+  // Stores, whose values are examined after the instruction.
+  struct Written {
+    const Operands* in;
+    const Cta* owner;  // null: global memory
+    Run run;           // of it, or of offsets
+    size_t before;     // where the bytes that were there are in old_
+  };
   State& of(const Exec& x);
   bool looks_together(const Exec& x, const Operands& in, Source::Access access) const;
   // Makes runs_ of the threads that are on. False: two of them write the same bytes, and not the same values.
@@ -248,6 +251,16 @@ class Checks {
   // Checks a load of shared memory by all threads that are on. False: they are to be looked at one by one.
   bool reads_shared(Exec& x, State& s, const Operands& in, const uint32_t* address, uint32_t add,
                     uint32_t each);
+  // Notes it, if it loads quiet memory alone. False: each cell is to be looked at.
+  bool notes_load(const Exec& x, State& s, const Operands& in, const uint32_t* address, uint32_t add,
+                  uint32_t each);
+  // Notes copies to memory that nobody has come to since a barrier of all warps. False: each cell is to be looked at.
+  bool notes_copies(const Exec& x, State& s, const Operands& in, const uint32_t* to, uint32_t each);
+  // The same of the stores of an instruction to shared memory, which have been made.
+  bool notes_stores(const Exec& x, State& s, std::span<const Written> written);
+  // Copies are there; they have `records` from now on, one a warp. False: the cells know of the copies, and are to be told.
+  static bool lands_noted(State& s, uint32_t rank, const Operands& in, std::span<const uint32_t> to,
+                          uint32_t first, std::span<const uint32_t> records);
   // The same of one that is not known to be like the last; `key`: it may be like the next.
   bool touch_other(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    const Same::Key* key, bool changes, Place where);
@@ -261,10 +274,13 @@ class Checks {
   // How many runs, from the first one on, are of whole warps, each of which goes through memory where the one before ends.
   template <class T, class F>
   static size_t in_a_row(const Exec& x, std::span<const T> all, F run_of);
-  // The same of what `warps` warps do so, of whom the first has run `run`, if nobody has accessed the memory yet. False: somebody
-  // has, or it is not so plain; nothing is changed.
-  bool first_touch(const Exec& x, State& s, machine::Act act, const Operands& in, const Run& run,
-                   uint32_t warps, const std::byte* before);
+  // The same as touch_global() of what `warps` warps do so, of whom the first has run `run`, if nobody has accessed the memory
+  // yet, or only they have, in a read like this. False: it is not so; nothing is changed.
+  bool touch_together(const Exec& x, State& s, machine::Act act, const Operands& in, const Run& run,
+                      uint32_t warps, const std::byte* before);
+  // Returns whether a read of global memory is one more of memory that only blocks read, of which two are remembered: nothing
+  // changes.
+  bool is_one_more(const State& s, uint64_t address, uint64_t bytes, uint32_t each);
   exec::Trap global_race(const Exec& x, State& s, const Operands& in, uint32_t lane, const Record& me,
                          const Record& other, const std::string& what) const;
   // Returns which of the warps of an access are not ordered with an earlier one, a bit each; and of the
@@ -302,6 +318,7 @@ class Checks {
 
   const Launch& launch_;
   const bool uninit_, race_, nan_, inf_, zero_division_, overflow_, asks_numbers_;
+  const bool has_proxy_;                    // accesses of the async proxy, which ask who wrote something
   const bool has_narrow_;                   // atomics of another scope than the widest, for the race check
   std::vector<machine::Integer> integers_;  // operands of the current instruction, three a lane
   std::vector<uint64_t> places_;            // of what it moves, by lane
@@ -342,13 +359,6 @@ class Checks {
   State* state_ = nullptr;
   std::vector<Run> runs_;         // of the current instruction
   std::vector<uint64_t> stored_;  // a bit for each place in shared memory, while find_runs() looks
-  // Stores, whose values are examined after the instruction.
-  struct Written {
-    const Operands* in;
-    const Cta* owner;  // null: global memory
-    Run run;           // of it, or of offsets
-    size_t before;     // where the bytes that were there are in old_
-  };
   std::vector<Written> written_;
   std::vector<std::byte> old_;
   // An access to shared memory that comes before what a warp does in an instruction: the last that was found so.

@@ -35,27 +35,6 @@ std::string ordinal(uint32_t n) {
   return std::to_string(n) + end;
 }
 
-// Returns whether all words of `size` bytes differ, or none does; nothing where some do.
-std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size) {
-  using Words = uint32_t __attribute__((vector_size(16)));
-  const bool first = std::memcmp(now, then, size) != 0;
-  uint64_t i = 0;
-  if (size == sizeof(uint32_t)) {
-    Words same{}, differ{};
-    for (; i + sizeof(Words) <= bytes; i += sizeof(Words)) {
-      Words a, b;
-      std::memcpy(&a, now + i, sizeof a), std::memcpy(&b, then + i, sizeof b);
-      const Words equal = (Words)(a == b);
-      same |= equal, differ |= ~equal;
-    }
-    const Words other = first ? same : differ;
-    if (other[0] | other[1] | other[2] | other[3]) return std::nullopt;
-  }
-  for (; i < bytes; i += size)
-    if ((std::memcmp(now + i, then + i, size) != 0) != first) return std::nullopt;
-  return first;
-}
-
 }  // namespace
 
 std::string Checks::byte_text(uint64_t address) const {
@@ -161,8 +140,8 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
       if (is_doubtful(r)) return false;
     bool changes = false;
     if (before) {
-      const auto is_changed =
-          all_or_none(reinterpret_cast<const std::byte*>(at), before + (at - run.address), bytes, size);
+      const auto is_changed = machine::all_or_none(reinterpret_cast<const std::byte*>(at),
+                                                   before + (at - run.address), bytes, size);
       if (!is_changed) return false;
       changes = *is_changed;
     }
@@ -186,23 +165,40 @@ bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t mine, 
   return false;
 }
 
-bool Checks::first_touch(const Exec& x, State& s, Act act, const Operands& in, const Run& run, uint32_t warps,
-                         const std::byte* before) {
+bool Checks::touch_together(const Exec& x, State& s, Act act, const Operands& in, const Run& run,
+                            uint32_t warps, const std::byte* before) {
   const uint32_t unit = std::min(run.each, uint32_t{kWord}), bytes = run.bytes * warps;
-  if (run.address % run.each || !global_.is_fresh(run.address, bytes, unit)) return false;
+  if (run.address % run.each) return false;
+  const bool is_fresh = global_.is_fresh(run.address, bytes, unit);
+  if (!is_fresh && act != Act::kRead) return false;
+  if (!is_fresh && is_one_more(s, run.address, bytes, run.each)) return true;
   std::optional<bool> changes = false;
-  if (before) changes = all_or_none(reinterpret_cast<const std::byte*>(run.address), before, bytes, unit);
+  if (before)
+    changes = machine::all_or_none(reinterpret_cast<const std::byte*>(run.address), before, bytes, unit);
   if (!changes) return false;
-  uint32_t mine = 0;
-  for (uint32_t w = 0; w < warps; ++w) {
-    const uint32_t number = global_record(x, s, act, in, run.lane + w * x.code().width, 1);
-    if (w == 0) mine = number;
-  }
+  const auto width = static_cast<uint16_t>(x.code().width);
+  const uint32_t agent = s.agent(*x.cta, x.first + run.lane).id, next = global_records_.next();
+  const auto is_same = [&](uint32_t number, uint32_t now) {
+    return (number - now) % width == 0 && global_records_[number].agent == agent + (now - next) / width;
+  };
+  if (!is_fresh && !global_.lay_again(run.address, bytes, run.each, width, next, is_same)) return false;
+  for (uint32_t w = 0; w < warps; ++w)
+    global_records_.add(
+        {{agent + w, s.time, act}, x.first + run.lane + w * width, &in, serial_, 1, s.cluster});
+  if (!is_fresh) return true;
   machine::Cell cell;
-  (before ? cell.writer : cell.readers[0]) = mine;
-  if (*changes) cell.changer = mine;
-  global_.lay(run.address, bytes, run.each, x.code().width, cell);
+  (before ? cell.writer : cell.readers[0]) = next;
+  if (*changes) cell.changer = next;
+  global_.lay(run.address, bytes, run.each, width, cell);
   return true;
+}
+
+bool Checks::is_one_more(const State& s, uint64_t address, uint64_t bytes, uint32_t each) {
+  if (orders_ || address % each) return false;
+  return global_.all_rows(address, bytes, std::min(each, uint32_t{kWord}), [&](const machine::Cell& cell) {
+    return !(cell.writer | cell.changer | cell.atomics[0] | cell.atomics[1]) && cell.readers[0] != 0 &&
+           cell.readers[1] != 0 && std::max(cell.readers[0], cell.readers[1]) < s.first_global;
+  });
 }
 
 void Checks::doubt(const Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint32_t other,
@@ -335,10 +331,12 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
   const bool is_strong = kind == Source::Access::kAtomic;
   orders_ |= is_strong;
   machine::Agent& warp = s.agent(*x.cta, x.first + lane);
-  if (is_strong)
+  if (is_strong) {
+    s.tell_loads();
     each_released(x, s, source.scope, [&](machine::Released& released) {
       released.acquire(address, source.acquires ? warp : s.relaxed[warp.id - s.first_id].met);
     });
+  }
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
   const bool atomic = is_strong || source.reduces;
   const Act act = atomic ? (write ? Act::kAtomic : Act::kAtomicRead) : write ? Act::kWrite : Act::kRead;
@@ -364,6 +362,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
 // Makes known to each warp what was released where it has made relaxed accesses; the warp's later ones release what it did so far.
 void Checks::memory_fence(Exec& x) {
   State& s = of(x);
+  s.tell_loads();
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (!warp_bits(x, w)) continue;
     machine::Agent& warp = s.agent(*x.cta, x.first + w);
@@ -418,8 +417,9 @@ void Checks::flush_reads(Exec& x, const Operands& in) {
   for (size_t i = 0; i < reads.size(); ++i) {
     const Run& r = reads[i];
     const size_t n = in_a_row(x, std::span<const Run>(reads).subspan(i), [](const Run& one) { return one; });
-    if (n > 1 && first_touch(x, s, Act::kRead, in, r, static_cast<uint32_t>(n), nullptr)) {
-      i += n - 1;
+    if (n > 1 ? touch_together(x, s, Act::kRead, in, r, static_cast<uint32_t>(n), nullptr)
+              : is_one_more(s, r.address, r.bytes, r.each)) {
+      i += std::max<size_t>(n, 1) - 1;
       continue;
     }
     const uint32_t mine = global_record(x, s, Act::kRead, in, r.lane, r.warps);

@@ -136,6 +136,7 @@ uint32_t Checks::read_out(Exec& x, const Operands& in, const Cta& from, uint32_t
 
 void Checks::saw_reads(Exec& x, uint32_t lane, uint32_t time) {
   State& s = of(x);
+  s.tell_loads();
   s.agent(*x.cta, x.first + lane).seen.see(s.reader().id, time);
 }
 

@@ -1,6 +1,7 @@
 // Declares the state of the checks for a running cluster: its agents, and the last accesses to each byte.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <string>
 #include <tuple>
@@ -28,8 +29,8 @@ inline constexpr uint32_t kUnderWay = ~uint32_t{0};
 inline constexpr uint32_t kOfRelaxed = uint32_t{1} << 31;
 
 struct Checks::State {
-  using Cells = machine::Cells<Cell, 256>;
-  int64_t cluster = 0;  // its number in the grid
+  using Cells = machine::Cells<Cell, 256>;  // of kPage
+  int64_t cluster = 0;                      // its number in the grid
   // No two clusters have agents with the same ids: global memory is one for all. The time of warps is that of the cluster, so
   // that one record can be of several warps.
   uint32_t first_id = 0, time = 1;
@@ -47,15 +48,84 @@ struct Checks::State {
     machine::Clock fenced;
     uint32_t fence = 0;  // the time of it
   };
-  std::vector<Relaxed> relaxed;  // by warp
-  uint32_t warps = 0;            // of a block
-  uint32_t all_warps = 0;        // of all blocks
-  std::vector<Cells> cells;      // by block
-  std::vector<Cells> tensor;     // tensor memory, by block
+  std::vector<Relaxed> relaxed;   // by warp
+  uint32_t warps = 0, width = 0;  // of a block; of a warp
+  uint32_t all_warps = 0;         // of all blocks
+  // A page of shared memory has a bit for each word, by which its cells need not be asked (quiet.cpp). Quiet words are defined,
+  // and all accesses to them but loads come before whatever is done now, so that another load of them races with nothing.
+  struct Page {
+    uint64_t fresh = ~uint64_t{0};   // nobody has come there
+    uint64_t quiet = 0, looked = 0;  // looked: whether they are quiet was asked of their cells
+    uint64_t flight = 0, landed = 0,
+             stale = 0;      // in a noted copy, written by one, and the same before a barrier of all warps
+    uint32_t looked_at = 0;  // State::settlings when they were looked at
+    uint32_t noted = 0;      // the same of the last load that was noted
+    uint64_t noted_words(uint32_t settlings) const {
+      return flight | landed | stale | (noted == settlings ? quiet : 0);
+    }
+  };
+  // An access that is noted, and its cells learn of it when something else comes there (tell).
+  struct Load {
+    const Operands* in;
+    uint64_t serial;
+    uint32_t time, first, count, each;  // its time, its threads, and the bytes of each
+    size_t at;                          // in addresses
+  };
+  struct Noted {  // copies or stores
+    const Operands* in;
+    uint32_t first, each;
+    std::vector<uint32_t> to, records;  // by thread, kNoRegister: it is off; by warp
+  };
+  struct Memory {
+    Cells cells;
+    std::vector<Page> pages;
+    std::vector<Load> loads;
+    std::vector<uint32_t> addresses;           // by thread; kNoRegister: it is off
+    std::vector<Noted> copies, landed, spare;  // landed: stores too
+    std::vector<uint32_t> landed_pages;
+    // The words of a thread's `bytes`, which are a power of two, in its page.
+    static uint64_t words(uint32_t at, uint32_t bytes) {
+      return (bytes < 4 ? uint64_t{1} : (uint64_t{1} << bytes / 4) - 1) << at % kPage / 4;
+    }
+    Page& page(uint32_t at) { return pages[at / kPage]; }
+    // f(number of a page, words of it) for what threads access, until it gives false. False: it did.
+    template <class F>
+    static bool each_page(std::span<const uint32_t> at, uint32_t each, F f);
+    template <class F>
+    static bool each_page(uint32_t at, uint32_t bytes, F f);  // the same of a range
+    void clear(uint32_t bytes);
+    Noted& add(std::vector<Noted>& to, const Operands& in, uint32_t first, uint32_t each);
+    void drop(std::vector<Noted>& notes);
+    void land(uint32_t number, uint64_t words);
+  };
+  static constexpr uint32_t kPage = 256;
+  std::vector<Memory> memory;  // by block
+  std::vector<Cells> tensor;   // tensor memory, by block
+  // Gives the cells of a block; those of some bytes know of all accesses. touched(): somebody is about to change them.
+  Cells& known(uint32_t rank, uint32_t at, uint32_t bytes) { return known(rank, at, bytes, false); }
+  Cells& touched(uint32_t rank, uint32_t at, uint32_t bytes) { return known(rank, at, bytes, true); }
+  Cells& known(uint32_t rank, uint32_t at, uint32_t bytes, bool change);
+  // Something else than a load comes to words of a page. False: somebody has come to them since a barrier of all warps.
+  bool takes(Page& page, uint64_t words) const;
+  // Returns whether the words of a page are quiet.
+  bool is_quiet(Memory& block, uint32_t number, uint64_t words, bool uninit);
+  void tell(uint32_t rank);  // the cells of a block of all that is noted
+  void tell_loads(uint32_t rank);
+  static void tell_stale(Memory& block);
+  void tell_loads() {
+    for (uint32_t rank = 0; rank < memory.size(); ++rank) tell_loads(rank);
+  }
+  // All that was done comes before whatever is done from now on.
+  void settle();
+  // f(lane, cell, address) for the cells that the threads of a warp load that are in `on`.
+  template <class F>
+  static void each_loaded(Cells& cells, const uint32_t* address, uint64_t on, uint32_t width, uint32_t each,
+                          F f);
   Records records;
+  uint32_t first_global = 0;  // the numbers of its accesses to global memory begin here
   // Accesses with lower numbers come before whatever any warp does from now on, as at a barrier of all warps; kept as long as no
   // others have accessed the memory.
-  uint32_t settled = 1;
+  uint32_t settled = 1, settlings = 1;  // how often that was so
   bool others = false;
   struct Named {
     machine::Clock known;
@@ -191,6 +261,23 @@ size_t Checks::in_a_row(const Exec& x, std::span<const T> all, F run_of) {
   return n;
 }
 
+inline Checks::State::Cells& Checks::State::known(uint32_t rank, uint32_t at, uint32_t bytes, bool change) {
+  Memory& block = memory[rank];
+  for (const uint32_t end = at + bytes; at < end;) {
+    const uint32_t n = std::min(end - at, kPage - at % kPage), last = (at + n - 1) % kPage / 4;
+    Page& page = block.page(at);
+    const uint64_t words = ~uint64_t{0} << at % kPage / 4 & ~uint64_t{0} >> (63 - last);
+    if (page.noted_words(settlings) & words) tell(rank);
+    page.fresh &= ~words;
+    if (change)
+      page.quiet &= ~words;
+    else if (page.quiet & words)
+      page.noted = settlings;
+    at += n;
+  }
+  return block.cells;
+}
+
 // f(cell, its address) for the cells of what a thread accesses.
 template <class Cells, class F>
 void Checks::each_of_thread(Cells& cells, uint32_t at, uint32_t bytes, F f) {
@@ -205,12 +292,14 @@ void Checks::each_of_thread(Cells& cells, uint32_t at, uint32_t bytes, F f) {
 template <class F>
 void Checks::each_cell(State& s, const Range& range, F f) {
   const uint32_t base = range.tensor ? 0 : range.owner->shared_base;
-  (range.tensor ? s.tensor : s.cells)[range.owner->rank].each(
-      range.at, range.count,
-      [&](Cell& cell, uint64_t at, uint64_t) {
-        f(cell, Place{base | static_cast<uint32_t>(at), range.tensor});
-      },
-      kWidest);
+  const uint32_t rank = range.owner->rank;
+  (range.tensor ? s.tensor[rank] : s.touched(rank, range.at, range.count))
+      .each(
+          range.at, range.count,
+          [&](Cell& cell, uint64_t at, uint64_t) {
+            f(cell, Place{base | static_cast<uint32_t>(at), range.tensor});
+          },
+          kWidest);
 }
 
 // The facts that are known of an access; nothing for one of the engine's own.
@@ -218,6 +307,37 @@ inline const Source& source_of(const Operands& in) {
   static constexpr Source kNone;
   const Source* source = instr_of(in).source;
   return source ? *source : kNone;
+}
+
+// The threads that access memory in order before others access the same again: 32 (all), 1 (all the same) or fewer; 0: it is not so.
+template <class T>
+uint32_t repeated(const T* address, uint32_t width, uint32_t each) {
+  uint32_t n = 1;
+  while (n < width && address[n] == static_cast<T>(address[n - 1] + each)) ++n;
+  T differs = 0;
+  for (uint32_t i = n; i < width; ++i) differs |= address[i] ^ address[i - n];
+  return differs == 0 ? n : 0;
+}
+
+template <class F>
+void Checks::State::each_loaded(Cells& cells, const uint32_t* address, uint64_t on, uint32_t width,
+                                uint32_t each, F f) {
+  if (std::popcount(on) == static_cast<int>(width))
+    if (const uint32_t n = repeated(address, width, each)) {
+      const uint32_t begin = address[0];
+      return cells.each(
+          begin, n * each,
+          [&](Cell& cell, uint64_t at, uint64_t) {
+            at = std::max<uint64_t>(at, begin);
+            f(static_cast<uint32_t>(at - begin) / each, cell, at);
+          },
+          each);
+    }
+  for (; on; on &= on - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(on));
+    each_of_thread(cells, address[lane], each,
+                   [&](Cell& cell, uint64_t at) { f(lane, cell, std::max<uint64_t>(at, address[lane])); });
+  }
 }
 
 exec::ReadSet::How how_of(const Source& source, bool write);

@@ -17,16 +17,6 @@ namespace triton_runner::simt {
 using machine::Act;
 using Kind = Source::Access;
 
-// The threads that access memory in order before others access the same again: 32 (all), 1 (all the same) or fewer; 0: it is not so.
-template <class T>
-static uint32_t repeated(const T* address, uint32_t width, uint32_t each) {
-  uint32_t n = 1;
-  while (n < width && address[n] == static_cast<T>(address[n - 1] + each)) ++n;
-  T differs = 0;
-  for (uint32_t i = n; i < width; ++i) differs |= address[i] ^ address[i - n];
-  return differs == 0 ? n : 0;
-}
-
 template <class T>
 bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& access) {
   runs_.clear();
@@ -160,40 +150,26 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
 // If something is not defined, the threads are looked at one by one, and what they access is touched once more.
 bool Checks::reads_shared(Exec& x, State& s, const Operands& in, const uint32_t* address, uint32_t add,
                           uint32_t each) {
+  if (notes_load(x, s, in, address, add, each)) return true;
   const Cta& cta = *x.cta;
   const uint32_t width = cta.code->width;
-  State::Cells& cells = s.cells[cta.rank];
+  for (const uint32_t i : x.lanes()) s.known(cta.rank, address[i] + add, each);
+  State::Cells& cells = s.memory[cta.rank].cells;
+  std::array<uint32_t, 64> at_lane;
   bool ok = true;
   for (uint32_t w = 0; w < x.count && ok; w += width) {
-    uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width));
+    const uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width));
     if (!on) continue;
     const uint32_t first = x.first + w;
     if (race_) record(s.records, s.agent(cta, first), Act::kRead, in, first, serial_);
     const uint32_t mine = s.records.number_of(first);
     const Record& me = s.records[mine];
-    const auto look = [&](uint32_t lane, Cell& cell, uint64_t at) {
+    for (uint32_t i = 0; i < width; ++i) at_lane[i] = address[w + i] + add;
+    State::each_loaded(cells, at_lane.data(), on, width, each, [&](uint32_t lane, Cell& cell, uint64_t at) {
       ok = ok && (!uninit_ || cell.defined || cell.copy_in);
       ok = ok && (!race_ || touch(x, s, in, w + lane, cell, me, mine + lane, false,
                                   Place{cta.shared_base | static_cast<uint32_t>(at)}));
-    };
-    if (std::popcount(on) == static_cast<int>(width))
-      if (const uint32_t n = repeated(address + w, width, each)) {
-        const uint32_t begin = address[w] + add;
-        cells.each(
-            begin, n * each,
-            [&](Cell& cell, uint64_t at, uint64_t) {
-              look(static_cast<uint32_t>(std::max<uint64_t>(at, begin) - begin) / each, cell,
-                   std::max<uint64_t>(at, begin));
-            },
-            each);
-        continue;
-      }
-    for (; on && ok; on &= on - 1) {
-      const auto lane = static_cast<uint32_t>(std::countr_zero(on));
-      const uint32_t begin = address[w + lane] + add;
-      each_of_thread(cells, begin, each,
-                     [&](Cell& cell, uint64_t at) { look(lane, cell, std::max<uint64_t>(at, begin)); });
-    }
+    });
   }
   return ok;
 }
@@ -211,22 +187,25 @@ bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, con
         if (unwritten_.first(run.address, run.bytes)) return false;
   }
   bool ok = true;
-  uint32_t mine = 0;
-  State::Cells& cells = s.cells[cta.rank];
-  for (uint32_t i = 0; i < x.count && ok; ++i, ++mine) {
-    const uint32_t thread = x.first + i;
-    if (i % cta.code->width == 0)
-      mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
-    const Record& me = s.records[mine];
-    each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t at) {
-      if (race_ && !(is_plain(s, cell, me, mine) &&
-                     (is_settled(s, cell) || key_of(s, cell, me, mine, true) == same_.key))) {
-        Cell probe = cell;
-        ok = ok &&
-             touch(x, s, in, i, probe, me, mine, true, Place{cta.shared_base | static_cast<uint32_t>(at)});
-      }
-      if (ok) cell.copy_in = mine;
-    });
+  if (!notes_copies(x, s, in, to, each)) {
+    State::Cells& cells = s.memory[cta.rank].cells;
+    uint32_t mine = 0;
+    for (uint32_t i = 0; i < x.count; ++i) s.touched(cta.rank, to[i], each);
+    for (uint32_t i = 0; i < x.count && ok; ++i, ++mine) {
+      const uint32_t thread = x.first + i;
+      if (i % cta.code->width == 0)
+        mine = record(s.records, s.agent(cta, thread), Act::kWrite, in, thread, serial_);
+      const Record& me = s.records[mine];
+      each_of_thread(cells, to[i], each, [&](Cell& cell, uint64_t at) {
+        if (race_ && !(is_plain(s, cell, me, mine) &&
+                       (is_settled(s, cell) || key_of(s, cell, me, mine, true) == same_.key))) {
+          Cell probe = cell;
+          ok = ok &&
+               touch(x, s, in, i, probe, me, mine, true, Place{cta.shared_base | static_cast<uint32_t>(at)});
+        }
+        if (ok) cell.copy_in = mine;
+      });
+    }
   }
   if (!from || !ok) return ok;
   reading.resize(x.count / cta.code->width);
@@ -237,7 +216,8 @@ bool Checks::copies_at_once(Exec& x, const Operands& in, const uint32_t* to, con
           exec::ReadSet::How::kRead);
     if (!race_) continue;
     const uint32_t read = global_record(x, s, Act::kRead, in, run.lane, 1);
-    if (!touch_global(x, s, in, read, run, nullptr)) return false;
+    if (!is_one_more(s, run.address, run.bytes, run.each) && !touch_global(x, s, in, read, run, nullptr))
+      return false;
     global_records_[read].time = kUnderWay;
     reading[run.lane / cta.code->width] = read;
   }

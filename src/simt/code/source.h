@@ -66,6 +66,7 @@ struct Source {
   bool updates_global = false;
   bool is_late = false;  // a read once more, where its wait ends it: it may come as late as there
   enum class Meets : uint8_t { kNobody, kBlock, kClusterArrives, kClusterWaits } meets = Meets::kNobody;
+  bool is_alone() const { return !part && !fences_proxy && !fences_memory && meets == Meets::kNobody; }
 
   // Arithmetic on registers d, a, b, c: of floats of one type, `elements` in each, or an integer division a / b.
   enum class Numbers : uint8_t { kOther, kFloats, kDivision } numbers = Numbers::kOther;

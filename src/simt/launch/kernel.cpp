@@ -27,6 +27,7 @@ class SimtKernel final : public exec::Kernel {
         lower_(std::move(lower)),
         shared_bytes_(shared_bytes) {
     compile_runs(code_);
+    for (Instr& in : code_.instrs) in.is_alone = !in.source || in.source->is_alone();
   }
 
   const std::string& name() const override { return code_.kernel; }

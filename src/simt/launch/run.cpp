@@ -62,7 +62,7 @@ void run_path(Exec& x, const Tables& tables, uint64_t turn) {
 
 // With a look at what each instruction does.
 void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t turn) {
-  std::vector<int8_t> on;
+  std::vector<int8_t>& on = x.worker->checked_mask;
   while (x.pc < x.limit && turn-- > 0) {
     const Instr& in = *x.pc++;
     const int8_t* own = x.mask;

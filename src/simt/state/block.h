@@ -135,7 +135,7 @@ struct Cta : CtaState {
   uint32_t rank = 0;                         // %cluster_ctarank
   std::vector<std::unique_ptr<Path>> paths;  // those that have not ended
   std::vector<std::unique_ptr<Path>> spare;
-  std::vector<const Instr*> ended_at;  // a thread, of a checked launch; null: it has not ended
+  std::vector<const Instr*> ended_at;  // a thread that has ended, of a checked launch
   std::unique_ptr<CtaMemory> memory;
   // Parts are made by the first handler that asks for them.
   enum Part : uint8_t { kCpAsync, kWgmma, kTensorMemory, kBulk, kMbarrier, kParts };

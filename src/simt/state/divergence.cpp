@@ -225,9 +225,10 @@ bool Exec::converged_by(const Instr& in, uint32_t place, bool same) {
 
 void end_lanes(Exec& x) {
   Cta& cta = *x.cta;
-  if (x.worker->checks)
+  if (x.worker->checks && x.mask)
     for (uint32_t i : x.lanes()) cta.ended_at[x.first + i] = x.pc - 1;
   if (!x.mask) {
+    if (x.worker->checks) std::fill_n(cta.ended_at.begin() + x.first, x.count, x.pc - 1);
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;
   } else {
@@ -330,7 +331,7 @@ void begin_paths(Cta& cta) {
   std::fill(cta.alive.begin(), cta.alive.end(), 0);
   std::fill_n(cta.alive.begin(), code.real_threads, -1);
   cta.alive_count = code.real_threads;
-  if (cta.worker->checks) cta.ended_at.assign(code.threads, nullptr);
+  if (cta.worker->checks) cta.ended_at.resize(code.threads);
   cta.barriers = {};
   cta.turns = 0;
 }

@@ -60,6 +60,7 @@ struct Worker {
   machine::Taker* clusters = nullptr;        // of the grid
   exec::MemoryView memory;                   // Exec::memory_for() is how instructions ask it
   std::vector<int8_t> guard_mask;            // scratch of guarded instructions
+  std::vector<int8_t> checked_mask;          // the same of instructions that checks look at
   uint64_t global_spins = 0;                 // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;                         // instructions, counted at backward jumps
   Checks* checks = nullptr;                  // of a checked launch

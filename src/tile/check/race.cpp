@@ -111,10 +111,10 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
     return std::memcmp(reinterpret_cast<const void*>(at), data + (at - address), size) != 0;
   };
   const auto touch_row = [&](machine::History::Row& row, uint64_t at, uint64_t size, uint64_t cell_size) {
-    const bool changes = changes_at(at, cell_size);
-    for (uint64_t i = cell_size; act == Act::kWrite && i < size; i += cell_size)
-      if (changes_at(at + i, cell_size) != changes) return false;
-    return touch_row_of(row, thread, mine, act, changes);
+    const auto changes = act == Act::kWrite ? machine::all_or_none(reinterpret_cast<const std::byte*>(at),
+                                                                   data + (at - address), size, cell_size)
+                                            : changes_at(at, cell_size);
+    return changes && touch_row_of(row, thread, mine, act, *changes);
   };
   const auto touch_cell = [&](machine::Cell& cell, uint64_t at, uint64_t size) {
     if (other) return;
@@ -202,9 +202,9 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
   const TileType& type = t.type(value);
   bool rising = true;
   uint64_t least = 0;  // of the next address
-  each_address(t, a, type, [&](int64_t, uint64_t address) {
+  each_stretch(t, a, type, [&](int64_t, int64_t n, uint64_t address) {
     rising &= address >= least;
-    least = address + 1;
+    least = address + static_cast<uint64_t>(n - 1) * type.size + 1;
     return rising;
   });
   if (rising || t.is_uniform(value)) return true;
@@ -239,6 +239,13 @@ class RaceCheck::WarpRecords {
     auto& known = check.masks_[&in - check.code_.code.instrs.data()];
     if (!known) known = check.warps_.of(in);
     masks_ = &*known;
+  }
+  // How many elements from `first` on, below `end`, the same warps access.
+  int64_t alike(int64_t first, int64_t end) const {
+    if (!masks_ || masks_->size() <= 1) return end - first;
+    int64_t i = first;
+    while (i < end && (*masks_)[static_cast<size_t>(i)] == (*masks_)[static_cast<size_t>(first)]) ++i;
+    return i - first;
   }
   // 0: no warp makes the access, or its copy goes nowhere.
   uint32_t of(int64_t element) const {
@@ -292,14 +299,19 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a, Thread& thread
       if (t.worker->memory.readable(at, size) && !look_at(at, size, run.element)) return false;
     return true;
   };
-  const bool ok = each_address(t, a, type, [&](int64_t i, uint64_t address) {
-    const uint32_t mine = records.of(i);
-    if (mine == run.record && address == run.end && i == run.next) {
-      run.end += size, ++run.next;
-      return true;
+  const bool ok = each_stretch(t, a, type, [&](int64_t i, int64_t n, uint64_t address) {
+    for (const int64_t end = i + n; i < end;) {
+      const int64_t alike = records.alike(i, end);
+      const uint64_t bytes = static_cast<uint64_t>(alike) * size;
+      const uint32_t mine = records.of(i);
+      if (mine == run.record && address == run.end && i == run.next) {
+        run.end += bytes, run.next += alike;
+      } else {
+        if (!end_run()) return false;
+        run = {address, address + bytes, i, i + alike, mine};
+      }
+      i += alike, address += bytes;
     }
-    if (!end_run()) return false;
-    run = {address, address + size, i, i + 1, mine};
     return true;
   });
   return ok && end_run();

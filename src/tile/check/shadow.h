@@ -109,24 +109,62 @@ struct ProgramChecks : ProgramState {
   std::unique_ptr<ProgramState> race;
 };
 
-// Calls f(lane, address) for the lanes that are on, until it returns false. Returns what it returned last.
+// Calls f(lane, n, address) for lanes that are on, of which n from `lane` on follow each other in memory, until it returns false.
+// Returns what it returned last.
 template <class F>
-bool each_address(Task& t, const Access& a, const TileType& type, F f) {
-  const uint8_t* on = nullptr;
-  if (a.mask != kNoSlot) {
-    const Slot m = static_cast<Slot>(a.mask);
-    if (t.is_uniform(m)) {
-      if (!t.bits(m)) return true;
-    } else {
-      on = t.dense<uint8_t>(m);
-    }
+bool each_stretch(Task& t, const Access& a, const TileType& type, F f) {
+  const Value* mask = a.mask == kNoSlot ? nullptr : &t.value(static_cast<Slot>(a.mask));
+  if (mask && mask->form == Form::kUniform) {
+    if (!mask->bits) return true;
+    mask = nullptr;
   }
   const Slot ptr = static_cast<Slot>(a.ptr);
-  if (type.rank == 0) return f(int64_t{0}, static_cast<uint64_t>(t.bits(ptr)));
+  if (type.rank == 0) return f(int64_t{0}, int64_t{1}, static_cast<uint64_t>(t.bits(ptr)));
+  const auto size = static_cast<uint64_t>(type.size);
+  const Value& p = t.value(ptr);
+  const int last = type.rank - 1;
+  // Sums of strides in a box: a row of it is a stretch.
+  if (p.form == Form::kAffine && (!mask || mask->form == Form::kBox) &&
+      static_cast<uint64_t>(p.stride[last]) == size) {
+    int64_t lo[kLazyRank], hi[kLazyRank], at[kLazyRank];
+    for (int d = 0; d <= last; ++d) {
+      lo[d] = at[d] = mask ? std::max<int64_t>(mask->box.lo[d], 0) : 0;
+      hi[d] = mask ? std::min<int64_t>(mask->box.hi[d], type.shape[d]) : type.shape[d];
+      if (lo[d] >= hi[d]) return true;
+    }
+    for (;;) {
+      int64_t lane = 0;
+      auto address = static_cast<uint64_t>(p.base);
+      for (int d = 0; d <= last; ++d) {
+        lane = lane * type.shape[d] + at[d];
+        address += static_cast<uint64_t>(p.stride[d] * at[d]);
+      }
+      if (!f(lane, hi[last] - lo[last], address)) return false;
+      int d = last - 1;
+      for (; d >= 0 && ++at[d] == hi[d]; --d) at[d] = lo[d];
+      if (d < 0) return true;
+    }
+  }
+  const auto* on = mask ? t.dense<uint8_t>(static_cast<Slot>(a.mask)) : nullptr;
   const auto* addresses = t.dense<uint64_t>(ptr);
-  for (int64_t i = 0; i < type.n; ++i)
-    if ((!on || on[i]) && !f(i, addresses[i])) return false;
+  for (int64_t i = 0, n; i < type.n; i += n) {
+    n = 1;
+    if (on && !on[i]) continue;
+    uint64_t next = addresses[i] + size;
+    for (; i + n < type.n && (!on || on[i + n]) && addresses[i + n] == next; ++n) next += size;
+    if (!f(i, n, addresses[i])) return false;
+  }
   return true;
+}
+
+// The same of f(lane, address) for each of them.
+template <class F>
+bool each_address(Task& t, const Access& a, const TileType& type, F f) {
+  return each_stretch(t, a, type, [&](int64_t lane, int64_t n, uint64_t address) {
+    for (; n > 0; --n, ++lane, address += static_cast<uint64_t>(type.size))
+      if (!f(lane, address)) return false;
+    return true;
+  });
 }
 
 }  // namespace triton_runner::tile
