@@ -77,6 +77,7 @@ class Code:
         self.ttgir = compiled.asm["ttgir"] if compiled.has("ttgir") else None
         self.llir = compiled.asm["llir"] if compiled.has("llir") else None
         self.filename = compiled.label("ptx")
+        self._twins: dict = {}  # the PTX of other texts, by level and text
 
     @property
     def is_given(self) -> bool:
@@ -86,7 +87,9 @@ class Code:
     def compile(self, text: str, level: str) -> str:
         """The PTX of another text of the kernel's TTGIR or LLIR."""
         text = without_markers(text, level, f"{self.name}.{level}")  # as the launch's own PTX is compiled
-        return self.compiled.recompile(text, level, "ptx")
+        if (level, text) not in self._twins:
+            self._twins[level, text] = self.compiled.recompile(text, level, "ptx")
+        return self._twins[level, text]
 
     @functools.cached_property
     def size(self) -> tuple:
@@ -276,8 +279,12 @@ def plan_untouched(ttgir: str, names: list, code: Code, most: int, together: int
     """The plan of values of a TTGIR for the PTX of a kernel, which runs as it is: of those that can be told
     with `most` twins, of `together` values each at first. None where none can. clean: the PTX of the TTGIR,
     where it is known."""
-    clean = clean or code.compile(ttgir, "ttgir")
     groups = [names[first : first + together] for first in range(0, len(names), together)]
+    if not clean:  # nearly always the PTX that runs
+        plans, lost = _plans_in_groups(ttgir, code.ptx, groups, code, min(len(groups), most))
+        if plans and not lost:
+            return probe.merge_plans(plans)
+    clean = clean or code.compile(ttgir, "ttgir")
     plans, lost = _plans_in_groups(ttgir, clean, groups, code, most)
     if not plans:
         return None
