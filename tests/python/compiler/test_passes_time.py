@@ -15,7 +15,7 @@ from triton_runner._worker import pass_clock, times_job
 from triton_runner.verbs.passes.times import times as times_of
 
 KERNELS = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_passes.py"
-SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 64}}
+SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 32}}
 ROUNDING = 0.02  # seconds: LLVM's timers of code generation have four decimals, and there are 200 of them
 
 

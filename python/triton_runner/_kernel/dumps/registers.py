@@ -255,9 +255,21 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
     return plan
 
 
+_groups = Recent(8)  # edits of one PTX ask for the same again, which takes up to `most` compilations
+
+
 def _plans_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int):
     """(plans, values left out) for the program as it is: values whose taps make another program of it are
     left out; they are looked for in ever smaller groups, with `most` twins in all."""
+    options = repr(sorted(code.compiled.options().items(), key=lambda option: option[0]))
+    key = (code.name, code.compiled.target, options, ttgir, clean, repr(groups), most)
+    if (known := _groups.get(key)) is None:
+        known = _found_in_groups(ttgir, clean, groups, code, most)
+        _groups.put(key, known)
+    return known[0], [*known[1]]
+
+
+def _found_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int):
     waiting, plans, lost, twins = [group for group in groups if group], [], [], 0
     while waiting:
         group = waiting.pop(0)
