@@ -95,8 +95,6 @@ class Judging:
         started = self._start()
         self.each_level()
         self.all_checks()
-        self.other_orders()
-        self.each_check()
         self.copies_of_values()
         self.other_timings()
         self.on_gpu()
@@ -109,8 +107,7 @@ class Judging:
         """The verdict of the checks alone: no other orders and timings, and no comparison of levels."""
         started = self._start()
         self.each_level()
-        self.all_checks()
-        self.each_check()
+        self.all_checks(with_orders=False)
         self.copies_of_values()
         return self.judged(started)
 
@@ -238,7 +235,15 @@ class Judging:
             if finding.check == "oob" and (said := masks.line(self.launch, finding)):
                 self.findings[number] = finding.saying(said)
 
-    def other_orders(self) -> None:
+    def all_checks(self, with_orders: bool = True) -> None:
+        """Runs all checks at once, and where that leaves it open other orders; then it is found out what each
+        report is worth, so that nothing else is blamed for the effects of the order."""
+        self._checks_at_once()
+        if with_orders:
+            self._other_orders()
+        self._each_check()
+
+    def _other_orders(self) -> None:
         """Runs programs, and the atomics inside them, in other orders. What changes is noise of the
         outputs."""
         changed: dict[str, tuple[Bits, str, list]] = {}
@@ -256,8 +261,8 @@ class Judging:
             lines = atomics.lines(self.launch, difference.argument)
             self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
-    def all_checks(self) -> None:
-        """Runs all checks at once. A report ends a run: its check is judged by itself (each_check), and the
+    def _checks_at_once(self) -> None:
+        """Runs all checks at once. A report ends a run: its check is judged by itself (_each_check), and the
         others go on together."""
         for level in self.plain:
             chosen = [check for check in self.checks if looks(check, level)]
@@ -277,7 +282,7 @@ class Judging:
             # First those that decide the verdict.
             self._reporting[level] = sorted(alone, key=lambda c: (c in reach.CHECKS, chosen.index(c)))
 
-    def each_check(self) -> None:
+    def _each_check(self) -> None:
         """Judges by itself each check that reported something."""
         for level, reporting in self._reporting.items():
             for check in reporting:
