@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from triton_runner import _core, _settings
 from triton_runner._artifact.binding import name_values
 from triton_runner._artifact.reading import Artifact, compile_options, file_stamps
-from triton_runner._base.lazy import LazyAsm
+from triton_runner._base.lazy import LazyAsm, Onward
 from triton_runner._base.levels import binary_level, levels_below
 from triton_runner._base.releases import installed
 from triton_runner._launch import gpu_driver, launchers
@@ -60,21 +60,16 @@ class ArtifactKernel(_core.Launchable):
         self.python_params = None  # (name, is constexpr) of the Python kernel that it stands for
         self.asm = LazyAsm(asm, levels_below(target, artifact.level) if target else (), self._complete)
         self.hash = hashlib.sha256(artifact.content).hexdigest()
-        self._completed: dict = {}
+        self._onward = Onward(self._compile)
         self.settings: dict = {}  # of its own launches, as using() takes them
         self._known = known_launches(None, frozenset(), frozenset(), _learn, "launched")
 
     def _complete(self, to: str):
-        if to not in self._completed:
-            self._completed[to] = compile_onward(
-                self.artifact.source,
-                self.artifact.stage,
-                to,
-                self.target,
-                compile_options(self.artifact),
-                self.artifact.label,
-            )
-        return self._completed[to]
+        return self._onward.to(self.artifact.source, to)
+
+    def _compile(self, text, to: str):
+        it = self.artifact
+        return compile_onward(text, it.stage, to, self.target, compile_options(it), it.label)
 
     @property
     def metadata(self):

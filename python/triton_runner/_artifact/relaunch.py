@@ -6,6 +6,7 @@ Outcome. Each run begins with the same contents, which are put back after it."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -17,7 +18,7 @@ from triton_runner._artifact.compiled_kernel import compiled_of
 from triton_runner._artifact.executable import executable
 from triton_runner._artifact.kernel import ArtifactKernel
 from triton_runner._artifact.reading import Artifact, compile_options, describe
-from triton_runner._base.errors import KernelTrap, fail
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail
 from triton_runner._base.levels import EXECUTED, LEVELS, MLIR, binary_level, executed, is_above, levels_of
 from triton_runner._base.metadata import jsonable
 from triton_runner._launch import gpu_driver
@@ -110,6 +111,12 @@ class Relaunch:
                 artifact = dataclasses.replace(artifact, description=inherit(artifact.description, above))
             self._known[level] = artifact
         return self._known[level]
+
+    def compile(self) -> None:
+        """Compiles its levels, all in one: what goes to the lowest passes the others. What cannot be compiled
+        is left to the run at its level."""
+        with contextlib.suppress(DiagnosticError, KeyError):
+            self.texts[self.levels[-1]]
 
     def kernel(self, level: str) -> ArtifactKernel:
         """Returns what runs a level on the device of the settings in force."""

@@ -1,7 +1,24 @@
 """LazyAsm holds texts by level, and compiles a level that nobody has compiled yet when it is first asked
-for."""
+for. Onward keeps what was compiled: who compiled to a level has passed those above it."""
 
 from __future__ import annotations
+
+
+class Onward:
+    """The compilations of a kernel to levels below its own. compile(text, level) gives its texts by level
+    (asm) and its metadata. A text passes each level once."""
+
+    def __init__(self, compile):
+        self._compile = compile
+        self._results: list[tuple] = []  # (text, what it was compiled to)
+
+    def to(self, text, level: str):
+        """The result of a compilation that passed a level."""
+        for known, result in self._results:
+            if level in result.asm and known == text:
+                return result
+        self._results.append((text, self._compile(text, level)))
+        return self._results[-1][1]
 
 
 class LazyAsm(dict):

@@ -1,5 +1,5 @@
 """Finds the atomics of a kernel and their lines. They make results depend on the order of programs without a
-race."""
+race, and so does little else: has_one_result()."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from triton_runner._base.levels import MLIR
 from triton_runner._code.slices import Slice, arguments_of
 
 _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with what is there
+# Effects by which programs, tasks and warps meet, or find out who comes first, without a race.
+_MEETING = {"atomics", "async", "barrier", "named", "token", "cluster", "forks", "mover"}
+_MEETING_IN_PTX = {"updates", "copies", "objects", "later", "orders"}
+_FLAGS = (
+    ".volatile",
+    ".relaxed",
+    ".acquire",
+    ".mmio",
+    ".cluster",
+)  # loads and stores that others may wait for
+_OF_PLACE_OR_TIME = ("%clock", "%globaltimer", "%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid")
 
 
 def lines(launch, argument: str = "") -> list[dict]:
@@ -23,6 +34,30 @@ def lines(launch, argument: str = "") -> list[dict]:
     except DiagnosticError:
         return []
     return [{"op": op, "file": file, "line": line} for op, file, line in dict.fromkeys(places)]
+
+
+def has_one_result(level: str, text: str) -> bool:
+    """Returns whether the order of programs and warps can change the results of a kernel by a race alone,
+    such as check="race" reports. False: the code has atomics, flags, operations that go on beside the
+    program, warps that meet at barriers of their own, or text of another language."""
+    if level == "ptx":
+        functions = ptx.parse(text).functions
+        return not any(_meets_in_ptx(one) for function in functions for one in function.instructions)
+    return level in MLIR and not any(map(_meets, ir.parse(text).walk()))
+
+
+def _meets_in_ptx(instruction) -> bool:
+    is_flag = any(word in instruction.opcode for word in _FLAGS)
+    reads = any(operand.startswith(_OF_PLACE_OR_TIME) for operand in instruction.operands)
+    return is_flag or reads or not _MEETING_IN_PTX.isdisjoint(instruction.effects)
+
+
+def _meets(op) -> bool:
+    if (code := op.attr("asm_string")) is not None and (op.attr("pure") is None or "%" in code.value):
+        return True
+    pure, flag = op.attr("pure"), op.attr("isVolatile")
+    is_seen = (pure is not None and not pure.value) or (flag is not None and flag.value)
+    return is_seen or op.name.endswith(_REDUCTIONS) or not _MEETING.isdisjoint(op.effects)
 
 
 def _of_ir(module, argument: str):

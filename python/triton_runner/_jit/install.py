@@ -13,7 +13,7 @@ from triton_runner import _settings, testing, tlx
 from triton_runner._base import levels, releases
 from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.releases import installed
-from triton_runner._jit import watch
+from triton_runner._jit import own_key, watch
 from triton_runner._pipeline import cpu_backend, driver
 from triton_runner._settings import devices
 
@@ -38,6 +38,7 @@ def _register() -> None:
     from triton.runtime import driver as config
 
     _replace_compile()
+    own_key.install()
     _name_tlx()
     cpu_backend.install(driver.LazyDriver)
     default_field, active_field = installed().default_driver, installed().active_driver

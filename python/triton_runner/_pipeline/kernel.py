@@ -11,7 +11,7 @@ import triton.compiler.compiler
 from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core
-from triton_runner._base.lazy import LazyAsm
+from triton_runner._base.lazy import LazyAsm, Onward
 from triton_runner._base.levels import LEVELS, MLIR, binary_level, is_above, levels_below
 from triton_runner._base.markers import without_markers
 from triton_runner._base.releases import installed
@@ -91,7 +91,7 @@ def _make_class(base):
             text = self.kernel
             if isinstance(text, bytes) and LEVELS[level].is_text:
                 text = text.decode()
-            self._completed = {}
+            self._onward = Onward(self._compile)
             self.asm = LazyAsm(
                 {**self.asm, level: text},
                 levels_below(compiled_for(self.runner_metadata), level),
@@ -105,21 +105,16 @@ def _make_class(base):
             return self._complete("llir").metadata if is_above(self.runner_level, "llir") else {}
 
         def _complete(self, to):
-            target = compiled_for(self.runner_metadata)
-            if to not in self._completed:
-                text = self.asm[self.runner_level]
-                if to not in MLIR:  # statements for our engines, which other code would print
-                    text = without_markers(text, self.runner_level, self.name)
-                self._completed[to] = compile_onward(
-                    text,
-                    self.runner_level,
-                    to,
-                    target,
-                    self.runner_metadata._asdict(),
-                    self.name,
-                    self.runner_metadata.triton_runner_language,
-                )
-            return self._completed[to]
+            text = self.asm[self.runner_level]
+            if to not in MLIR:  # statements for our engines, which other code would print
+                text = without_markers(text, self.runner_level, self.name)
+            return self._onward.to(text, to)
+
+        def _compile(self, text, to):
+            return compile_onward(
+                text, self.runner_level, to, compiled_for(self.runner_metadata),
+                self.runner_metadata._asdict(), self.name, self.runner_metadata.triton_runner_language,
+            )  # fmt: skip
 
         def runner_resources(self):
             binary = binary_level(compiled_for(self.runner_metadata))

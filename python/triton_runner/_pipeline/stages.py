@@ -10,6 +10,7 @@ import pickle
 import re
 import sys
 import tempfile
+import time
 
 from triton_runner._base.errors import DiagnosticError, fail
 from triton_runner._base.levels import GLIR
@@ -194,6 +195,14 @@ def tried(level: str, above: str, stage, target: str, language: str):
     return run
 
 
+_seconds = [0.0]
+
+
+def seconds() -> float:
+    """Returns what compile_onward() took in this process until now."""
+    return _seconds[0]
+
+
 def compile_onward(
     source,
     level: str,
@@ -216,7 +225,11 @@ def compile_onward(
         "filename": filename, "inline": translation.has_calls_to_inline(text, level, filename),
         "language": language, "attempt": lambda step: try_text(step, text, level, filename, reason),
     }  # fmt: skip
-    answer = _compiled(request, {**request, "text": source})
+    started = time.perf_counter()
+    try:
+        answer = _compiled(request, {**request, "text": source})
+    finally:
+        _seconds[0] += time.perf_counter() - started
     for line in answer["notes"]:
         messages.note(line)
     answer["asm"].pop("source", None)  # the text itself, where its TTIR was inlined

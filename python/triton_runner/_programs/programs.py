@@ -192,6 +192,11 @@ _LAUNCH_OPTIONS = (
 )  # fmt: skip
 
 
+def argument_options(command):
+    """--arg and --grid alone, for a command whose kernel_options() have the constants."""
+    return with_options((_LAUNCH_OPTIONS[0], _LAUNCH_OPTIONS[2]), command)
+
+
 def launch_options(command):
     """The options that say how kernel.py:name is launched, for commands that take programs too."""
     return with_options(_LAUNCH_OPTIONS, command)

@@ -89,7 +89,7 @@ def test_a_launch_that_is_right():
     (one,) = found.launches
     assert one["kernel"] == "twice" and one["levels"] == ["ttir", "ttgir", "ptx"]
     how = {(run["level"], run["how"].split(" ")[0]) for run in one["runs"]}
-    assert {("ttir", "plain"), ("ttgir", "check"), ("ptx", "check"), ("ttir", "shuffle")} <= how
+    assert how == {(level, each) for level in one["levels"] for each in ("plain", "check")}
     assert {run["outputs"]["out"] for run in one["runs"]} == {one["runs"][0]["outputs"]["out"]}
     assert all(bits["bits_equal"] for bits in one["bits"])
     assert (out == -1).all()  # the caller's array is as it was
@@ -172,7 +172,8 @@ def test_a_copy_that_nobody_waits_for():
     assert found.verdict == "wrong"
     (timed,) = [one for one in launch["findings"] if one["check"] == "timing"]
     assert (timed["severity"], timed["how"], timed["levels"][0]) == ("fault", "timing eager", "ttgir")
-    assert {run["how"] for run in launch["runs"]} >= {"timing eager", "timing late"}
+    # Later than by itself no copy to shared memory can be.
+    assert [run["how"] for run in launch["runs"] if run["how"].startswith("timing")] == ["timing eager"] * 2
 
 
 PROGRAM = """

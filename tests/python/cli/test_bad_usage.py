@@ -146,6 +146,8 @@ def test_a_name_that_is_not_utf_8(words, tmp_path, monkeypatch):
             "keeps no IR: leave out --until, --llvm",
         ),
         (("passes", "--time", "-"), "a dump has no times"),
+        (("passes", "k.ttir", "--grid", "1"), "say which launch --time times"),
+        (("passes", "--time", "k.ttir", "--arg", "f32[8]"), "say which launch --time times"),
         (("opt", "--pass", "coalesc", "k.ttir"), "the nearest: tritongpu-coalesce"),
         (("opt", "--pass", "add_cse", "k.ptx"), "k.ptx is PTX, and passes run on TTIR and TTGIR"),
         (("opt", "--pass", "add_buffer_ops", "-t", "cuda:90", "k.ttir"), "no pass of this compilation is"),

@@ -15,7 +15,7 @@ from triton_runner._worker import pass_clock, times_job
 from triton_runner.verbs.passes.times import times as times_of
 
 KERNELS = pathlib.Path(__file__).parents[1] / "helpers" / "kernels_for_passes.py"
-SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 64}}
+SCALED = {"signature": "*u8:16, *u8:16, *u8:16, *u8:16, *fp32:16", "constexprs": {"M": 32, "N": 32, "K": 32}}
 ROUNDING = 0.02  # seconds: LLVM's timers of code generation have four decimals, and there are 200 of them
 
 
@@ -112,6 +112,29 @@ def test_the_verb():
     ]
     answer = warm.invoke(*arguments, "--to", "ttgir", "--json")
     said = json.loads(answer.output)
+    assert all(load.get("launch_seconds") is None for load in said["loads"])
     assert [load["level"] for load in said["loads"]] == ["ttir", "ttgir"]
     assert [stage["name"] for stage in said["stages"]] == ["front end", "make_ttir", "make_ttgir"]
     assert said["stages"][2]["groups"][0]["parts"][0]["seconds"] > 0
+
+
+def test_a_launch_is_timed_too():
+    arguments = ["passes", f"{KERNELS}:fill", "-s", "*fp32:16", "-c", "BLOCK=64", "-t", "cuda:90", "--time"]
+    launch = ["--arg", "f32[128]", "--grid", "128 // BLOCK"]
+    said = json.loads(warm.invoke(*arguments, *launch, "--json").output)
+    assert [load["level"] for load in said["loads"]] == ["ttir", "ttgir", "ptx", "cubin"]
+    assert all(load["launch_seconds"] > 0 and 0 < load["share"] < 1 for load in said["loads"])
+    plain = {stage["level"]: stage["plain_seconds"] for stage in said["stages"]}
+    first = said["loads"][0]
+    ours, triton = first["seconds"] + first["launch_seconds"], plain["source"] + plain["ttir"]
+    assert first["share"] == pytest.approx(ours / (ours + triton))
+    lines = warm.invoke(*arguments, *launch, "--to", "ttgir").output.splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("launch at ")] == ["ttir", "ttgir"]
+    (line,) = [line for line in lines if line.startswith("this package's part of the time before")]
+    assert line.count("%") == 2
+
+
+def test_a_launch_that_traps_is_no_time():
+    arguments = ["passes", f"{KERNELS}:fill", "-s", "*fp32:16", "-c", "BLOCK=64", "-t", "cuda:90", "--time"]
+    answer = warm.invoke(*arguments, "--to", "ttir", "--arg", "f32[32]", "--grid", "1")
+    assert answer.exit_code == 1 and "out of bounds" in answer.output + str(answer.exception)

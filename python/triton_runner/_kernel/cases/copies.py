@@ -42,17 +42,20 @@ def why_not(launch) -> str:
         return "there is no TTGIR of this kernel"
 
 
-def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False) -> list[Finding]:
+def findings(
+    launch, say=lambda text: None, is_rounding=lambda name, pair: False, ran=lambda run: None
+) -> list[Finding]:
     """Findings of verify() about copies that differ: one for each value (or exchange) in which a difference
     begins, at most four. A finding is a fault if it matters which copy is used (_Effect), else a warning.
-    is_rounding(name, pair): whether rounding explains the difference of an output between two runs.
+    is_rounding(name, pair): whether rounding explains the difference of an output between two runs; ran(run):
+    is told of each run.
 
     Returns none if why_not() gives a reason or the launch stops at PTX. Raises DiagnosticError if the kernel
     cannot be compiled again.
     """
     if why_not(launch):
         return []
-    watched = _Watched(launch)
+    watched = _Watched(launch, ran)
     if not watched.exchanges:
         return []
     say(f"{launch.name}: ptx, copies of each value")
@@ -61,7 +64,7 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False
     if not begun:
         return []
     say(f"{launch.name}: ptx, copies with enable_fp_fusion=False")
-    without = _Watched(launch.recompiled(enable_fp_fusion=False))
+    without = _Watched(launch.recompiled(enable_fp_fusion=False), ran)
     ended = without.run("copies, enable_fp_fusion=False").trap is None
     remain = {_key(d) for d in without.differing} if ended else None
     # For what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
@@ -72,12 +75,12 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, pair: False
     return [_finding(d, remain, effect, len(watched.differing)) for d in begun[:_MOST_FINDINGS]]
 
 
-def explains(launch, trap) -> bool:
+def explains(launch, trap, ran=lambda run: None) -> bool:
     """Returns whether copies that differ cause a race that the check reports at PTX: it disappears if all
     copies are the first holder's."""
     if getattr(trap, "kind", "") != "data race" or why_not(launch):
         return False
-    watched = _Watched(launch)
+    watched = _Watched(launch, ran)
     if not watched.exchanges:
         return False
     watched.run("copies")
@@ -111,14 +114,14 @@ class _Apart:
 class _Watched:
     """A launch at PTX whose copies are compared. differing: the differences of the last run."""
 
-    def __init__(self, launch):
-        self.launch = launch
+    def __init__(self, launch, ran=lambda run: None):
+        self.launch, self._ran = launch, ran
         self.ttgir = launch.texts["ttgir"]
         self.differing: list[_Apart] = []
         with _settings.using(device="cpu", level="ptx", target=launch.target):
             self.code = registers.Code(compiled_of(launch.kernel("ptx")))
             self.module = ir.parse(self.ttgir, f"{launch.name}.ttgir")
-            self.exchanges = [op for op in self.module.walk() if op.name in _EXCHANGES]
+            self.exchanges = [op for op in self.module.walk() if op.name in _EXCHANGES and _rounds(op)]
             names = list(dict.fromkeys(self._exchanged()))
             plan = registers.plan_untouched(self.ttgir, names, self.code, _MOST_TWINS) if names else None
         self.plan = plan if plan is not None else probe.merge_plans([])
@@ -127,10 +130,12 @@ class _Watched:
     def _exchanged(self) -> list[str]:
         """The floating-point results of ops that exchange data between lanes and of which threads hold
         copies."""
+        results = {value.name for op in self.exchanges for value in op.results}
         names = [
             site.value
             for site, _ in probe.select(self.module, self.code.name, [("*", [])])
-            if site.type[0] in "fb" and site.op in _EXCHANGES
+            if results
+            if site.type[0] in "fb" and site.value in results
         ]
         if not names:
             return []
@@ -141,6 +146,7 @@ class _Watched:
         """A run with the copies unchanged, or all set to those of the "first" or "last" holder."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
         run = self.launch.run("ptx", how, recorder=watch, **settings)
+        self._ran(run)
         self.differing = [_Apart(**fields) for fields in watch.take()]
         return run
 
@@ -168,6 +174,12 @@ class _Watched:
             if f"{file}:{op.location.line}" in _places(site.stack):
                 return op
         return None
+
+
+def _rounds(op) -> bool:
+    """Returns whether lanes may give their copies other bits: what does not round (a maximum) gives all the
+    same."""
+    return any(inner.does("rounds") or inner.name == "tt.call" for inner in op.walk())
 
 
 def _places(stack: str) -> list:

@@ -34,11 +34,11 @@ from triton_runner._settings import devices
 
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", "overflow", "view", "hazard")
 # PTX does not say what they look at.
-# The checks that report a kind of trap.
+# The checks that report a kind of trap, first the one that most likely does.
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
     "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow",),
-    "hazard": ("hazard",), "outside of a view": ("view",), "out of bounds": ("oob", "view"),
+    "hazard": ("hazard",), "outside of a view": ("view",), "out of bounds": ("view", "oob"),
 }  # fmt: skip
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
@@ -84,13 +84,16 @@ class Judging:
         self.plain: dict[str, Outcome] = {}
         self.reads: dict = {}  # by level: a _core.ReadSet
         self.noise = Noise()
-        self._timed: dict[str, bool] = {}  # by level
+        self._compiling = -stages.seconds()
+        self._reporting: dict[str, list] = {}  # by level the checks that reported something, in their order
+        self._first: dict[tuple, Outcome] = {}  # by level and check the run that its report ended
         self._perturbed = 0  # how many of _ROUNDINGS were run
+        self._known: dict[tuple, tuple | bool] = {}  # by what is asked of a level's code, and the level
+        self._raceless: set[str] = set()  # levels at which no two accesses raced
 
     def verdict(self) -> Judged:
-        started = time.perf_counter()
+        started = self._start()
         self.each_level()
-        self.other_orders()
         self.all_checks()
         self.copies_of_values()
         self.other_timings()
@@ -102,18 +105,26 @@ class Judging:
 
     def checked(self) -> Judged:
         """The verdict of the checks alone: no other orders and timings, and no comparison of levels."""
-        started = time.perf_counter()
+        started = self._start()
         self.each_level()
-        self.all_checks()
+        self.all_checks(with_orders=False)
         self.copies_of_values()
         return self.judged(started)
+
+    def _start(self) -> float:
+        """Compiles all levels that run, in one go, and returns when it began."""
+        started = time.perf_counter()
+        if len(self.levels) > 1:
+            self.launch.compile()
+        return started
 
     def judged(self, started: float) -> Judged:
         """Returns what was found since then."""
         it, seconds = self.launch, round(time.perf_counter() - started, 3)
         judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
-            self.not_run, seconds, self._written(), origin=generated.origin(),
+            self.not_run, seconds, round(self._compiling + stages.seconds(), 3), self._written(),
+            origin=generated.origin(),
         ).settled()  # fmt: skip
         by = [one.by for one in self._expected if one.compares(judged.written)]
         return judged.compared_with("reference", ", ".join(by)) if by else judged
@@ -128,18 +139,42 @@ class Judging:
     def _least(self) -> int:
         """How many runs there are if nothing is found."""
         return sum(
-            2 + len(_SEEDS) + self._timed.get(level, level != "ttir") * len(_TIMINGS) for level in self.levels
+            2
+            + len(self._timings(level))
+            + len(_SEEDS) * (level in self.plain and not self._is_ordered(level))
+            for level in self.levels
         )
 
-    def _is_timed(self, level: str) -> bool:
-        """Whether anything goes on beside the program at a level, so that runs at other times can differ."""
-        if level not in self._timed:
-            text_of = {"cubin": "ptx", "hsaco": "amdgcn"}.get(level, level)  # assembled from that
-            tells = text_of in asynchronous.LEVELS and text_of in self.launch.texts
-            self._timed[level] = level != "ttir" and (
-                not tells or asynchronous.is_asynchronous(text_of, self.launch.texts[text_of])
-            )
-        return self._timed[level]
+    def _remembered(self, about: str, level: str, value):
+        """value() of a level, which its code decides: asked once."""
+        if (about, level) not in self._known:
+            self._known[about, level] = value()
+        return self._known[about, level]
+
+    def _timings(self, level: str) -> tuple[str, ...]:
+        """The timings at which runs can differ from the plain one."""
+        text_of = {"cubin": "ptx", "hsaco": "amdgcn"}.get(level, level)  # assembled from that
+        if level == "ttir" or level not in self.plain:
+            return ()
+        if text_of not in asynchronous.LEVELS or text_of not in self.launch.texts:
+            return _TIMINGS
+        return self._remembered(
+            "timings", level, lambda: asynchronous.timings(text_of, self.launch.texts[text_of])
+        )
+
+    def _seeds(self, level: str) -> tuple[int, ...]:
+        """The seeds of orders in which runs can differ from the plain one. None can where an order shows by a
+        race alone and the check reports none, or where there is one program and no warps."""
+        is_one = level in MLIR and math.prod(self.launch.grid) == 1
+        return () if (is_one or level in self._raceless) and self._is_ordered(level) else _SEEDS
+
+    def _is_ordered(self, level: str) -> bool:
+        """Returns whether another order shows by a race alone, and the check finds every race."""
+        if level not in (*MLIR, "ptx") or (level == "ptx" and self.launch.arguments.pointed):
+            return False  # at PTX the check does not know all that pointers reach which are in memory
+        return self._remembered(
+            "order", level, lambda: atomics.has_one_result(level, self.launch.texts[level])
+        )
 
     def run(self, level: str, how: str = "", **settings) -> Outcome | None:
         """Runs the launch and records the run. None: it cannot be run in this way."""
@@ -156,8 +191,11 @@ class Judging:
         if run.trap is not None and run.trap.kind == "unsupported":  # it says nothing of the kernel
             self.cannot(level or binary_level(self.launch.target), how, run.trap)
             return None
-        self.runs.append(Ran.of(run))
+        self._ran(run)
         return run
+
+    def _ran(self, run: Outcome) -> None:
+        self.runs.append(Ran.of(run))
 
     def cannot(self, level: str, how: str, error) -> None:
         told = failures.explained(error) if isinstance(error, DiagnosticError) else []
@@ -197,12 +235,20 @@ class Judging:
             if finding.check == "oob" and (said := masks.line(self.launch, finding)):
                 self.findings[number] = finding.saying(said)
 
-    def other_orders(self) -> None:
+    def all_checks(self, with_orders: bool = True) -> None:
+        """Runs all checks at once, and where that leaves it open other orders; then it is found out what each
+        report is worth, so that nothing else is blamed for the effects of the order."""
+        self._checks_at_once()
+        if with_orders:
+            self._other_orders()
+        self._each_check()
+
+    def _other_orders(self) -> None:
         """Runs programs, and the atomics inside them, in other orders. What changes is noise of the
         outputs."""
         changed: dict[str, tuple[Bits, str, list]] = {}
         for level, plain in self.plain.items():
-            for seed in _SEEDS:
+            for seed in self._seeds(level):
                 run = self.ended(level, order=seed)
                 if run is None:
                     continue
@@ -215,27 +261,33 @@ class Judging:
             lines = atomics.lines(self.launch, difference.argument)
             self.findings.order(difference, levels, how, math.prod(self.launch.grid), lines)
 
-    def all_checks(self) -> None:
-        """Runs all checks at once. A report ends a run: its check runs alone, and the others go on
-        together."""
+    def _checks_at_once(self) -> None:
+        """Runs all checks at once. A report ends a run: its check is judged by itself (_each_check), and the
+        others go on together."""
         for level in self.plain:
             chosen = [check for check in self.checks if looks(check, level)]
-            alone = set()
+            alone: set[str] = set()
             while left := [check for check in chosen if check not in alone]:
                 seen = _core.ReadSet() if "race" in left else None
                 run = self.run(level, checks=",".join(left), reads=seen)
                 if run is None or run.trap is None:
                     if run is not None and seen is not None:
                         self.reads[level] = seen
+                        self._raceless.add(level)
                     break
-                alone.update(_REPORTS.get(run.trap.kind, ()) if len(left) > 1 else left)
-                if not alone.intersection(left):
-                    alone.update(left)
+                reporters = [check for check in _REPORTS.get(run.trap.kind, ()) if check in left]
+                if len(reporters or left) == 1:
+                    self._first[level, (reporters or left)[0]] = run
+                alone.update(reporters[:1] or left)
             # First those that decide the verdict.
-            for check in sorted(
-                alone.intersection(chosen), key=lambda c: (c in reach.CHECKS, chosen.index(c))
-            ):
+            self._reporting[level] = sorted(alone, key=lambda c: (c in reach.CHECKS, chosen.index(c)))
+
+    def _each_check(self) -> None:
+        """Judges by itself each check that reported something."""
+        for level, reporting in self._reporting.items():
+            for check in reporting:
                 self._one_check(level, check)
+        self._first.clear()
         levels = [level for level in self.plain if level not in ("cubin", "hsaco")]
         self.findings.settle(levels, lambda level: _ends_numbers(self.plain[levels[0]], self.plain[level]))
         for finding in reads.beyond(self.launch, self.reads):
@@ -250,18 +302,22 @@ class Judging:
                     self.findings.report(check, level, report)
                 return
             why = f"whether an output depends on it was not tried{severity.DECIDED}"
-        run = self.run(level, checks=check)
+        run = self.alone(level, check)
         if run is None or run.trap is None:
             return
         if check == "view" and run.trap.kind == "out of bounds":
             check, why = "oob", _ANOTHER
         why = _MEANT if check == "view" and not why else why
-        if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap):
+        if check == "race" and level == "ptx" and copies.explains(self.launch, run.trap, self._ran):
             return  # what copies.findings() reports
         if check == "overflow" and level not in MLIR and self._is_exact_above():
             return  # the program does not overflow: LLVM computes its addresses in another way
         is_compilers = level == "ptx" and run.trap.race == "fence" and "ttgir" in self.plain
         self.findings.trap(check, run, _COMPILERS_FENCE if is_compilers else why)
+
+    def alone(self, level: str, check: str) -> Outcome | None:
+        """The run with one check: one with others that a report of this check ended, if there was one."""
+        return self._first.get((level, check)) or self.run(level, checks=check)
 
     def _is_exact_above(self) -> bool:
         """Whether check="overflow" ran at a level of Triton's IR and reported nothing there."""
@@ -273,14 +329,14 @@ class Judging:
         if "race" not in self.checks or "ptx" not in self.plain or not self._grades("ptx", "copies"):
             return
         try:
-            for finding in copies.findings(self.launch, self.say, self._is_rounding):
+            for finding in copies.findings(self.launch, self.say, self._is_rounding, self._ran):
                 self.findings.add(finding)
         except DiagnosticError as error:
             self.cannot("ptx", "copies", error)
 
     def other_timings(self) -> None:
         """Compares runs whose asynchronous copies land at other times, at levels that have such copies."""
-        for level, timing in itertools.product(filter(self._is_timed, self.plain), _TIMINGS):
+        for level, timing in [(at, timing) for at in self.plain for timing in self._timings(at)]:
             run = self.ended(level, timing=timing)
             for one in _differences(self.noise, self.plain[level], run, exact=False) if run else ():
                 if not one.bits_equal and not (one.agrees and self.findings.is_ordered(one.argument)):

@@ -52,7 +52,9 @@ class Movement:
     def _usual(self) -> float:
         moved = [_sample(c[numpy.isfinite(c) & (c > 0)]) for c in self._all()]
         moved = numpy.concatenate(moved) if moved else numpy.zeros(0)
-        return float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
+        # The quantile of 0.9. That of NumPy imports its masked arrays, for 0.04 s.
+        place = 0.9 * (moved.size - 1)
+        return float(numpy.interp(place, numpy.arange(moved.size), numpy.sort(moved))) if moved.size else 0.0
 
     def jumps(self, change: numpy.ndarray) -> numpy.ndarray:
         """The elements that jumped, because something was decided differently: a comparison, a rounding to an

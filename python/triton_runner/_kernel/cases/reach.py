@@ -41,7 +41,10 @@ def reports(judge, level: str, check: str, is_certain: bool = False) -> list[Rep
         return [
             Report(place, True, _NOT_TRIED) for place in _Experiment(judge, level, check, NUMBERS[0]).places
         ]
-    whole = [_Experiment(judge, level, check, number) for number in numbers_of(check)]
+    first = _Experiment(judge, level, check, NUMBERS[0])
+    if not first.places:  # another check reported what stopped the run with this one
+        return []
+    whole = [first, *(_Experiment(judge, level, check, number) for number in numbers_of(check)[1:])]
     places = {(place.location, place.op): place for finding in whole for place in finding.places}
     effects = [finding.effect for finding in whole if finding.effect]
     if len(places) == 1 or not effects:
@@ -54,7 +57,7 @@ def reports(judge, level: str, check: str, is_certain: bool = False) -> list[Rep
 def _undefined(judge, level: str, is_certain: bool) -> list[Report]:
     """Reports of uninit. The check reports uses of undefined values, but the experiment replaces the values
     themselves, most of which have no such use."""
-    run = judge.run(level, checks="uninit")
+    run = judge.alone(level, "uninit")
     if run is None or run.trap is None:
         return []
     if is_certain:

@@ -132,7 +132,8 @@ class NotRun:
 @dataclasses.dataclass(frozen=True)
 class Judged:
     """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
-    compared_by: the check of the program, or the reference; differed_by: a comparison of the program that
+    compared_by: the check of the program, or the reference; compile_seconds: the part of
+    `seconds` that Triton's stages took; differed_by: a comparison of the program that
     gave False, and of which nothing came; origin: the user's line of a kernel that torch.compile wrote."""
 
     kernel: str
@@ -144,12 +145,18 @@ class Judged:
     runs: list[Ran]
     not_run: list[NotRun]
     seconds: float
+    compile_seconds: float = 0.0
     written: list[str] = dataclasses.field(default_factory=list)
     compared: str = "none"
     compared_by: str | None = None
     differed_by: str | None = None
     verdict: str = ""
     origin: Origin | None = None
+
+    @property
+    def run_seconds(self) -> float:
+        """The sum of its runs."""
+        return sum(run.seconds for run in self.runs)
 
     @property
     def lowest(self) -> str:
@@ -183,12 +190,18 @@ class Judged:
             verdict = NONDETERMINISTIC if is_decided else "right" if is_compared else NO_FAULT
         return dataclasses.replace(self, verdict=verdict)
 
+    def _times(self) -> str:
+        """Says what its seconds went to."""
+        rest = max(self.seconds - self.run_seconds - self.compile_seconds, 0.0)
+        parts = {"runs": self.run_seconds, "compiling": self.compile_seconds, "the rest": rest}
+        return f"{self.seconds:.1f} s: " + ", ".join(f"{name} {part:.2f} s" for name, part in parts.items())
+
     def __str__(self) -> str:
         """The report of the launch."""
         grid = ", ".join(map(str, self.grid))
         how = list(dict.fromkeys(run.how.split(" ")[0] for run in self.runs))
         lines = [
-            f"{self.kernel}, grid ({grid}), {self.target}: {self.verdict} ({self.seconds:.1f} s)",
+            f"{self.kernel}, grid ({grid}), {self.target}: {self.verdict} ({self._times()})",
             f"  {len(self.runs)} runs at {', '.join(self.levels)}: {', '.join(how)}",
             *([f"  {self.origin}"] if self.origin else []),
         ]

@@ -77,6 +77,7 @@ class Code:
         self.ttgir = compiled.asm["ttgir"] if compiled.has("ttgir") else None
         self.llir = compiled.asm["llir"] if compiled.has("llir") else None
         self.filename = compiled.label("ptx")
+        self._twins: dict = {}  # the PTX of other texts, by level and text
 
     @property
     def is_given(self) -> bool:
@@ -86,7 +87,9 @@ class Code:
     def compile(self, text: str, level: str) -> str:
         """The PTX of another text of the kernel's TTGIR or LLIR."""
         text = without_markers(text, level, f"{self.name}.{level}")  # as the launch's own PTX is compiled
-        return self.compiled.recompile(text, level, "ptx")
+        if (level, text) not in self._twins:
+            self._twins[level, text] = self.compiled.recompile(text, level, "ptx")
+        return self._twins[level, text]
 
     @functools.cached_property
     def size(self) -> tuple:
@@ -252,9 +255,21 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
     return plan
 
 
+_groups = Recent(8)  # edits of one PTX ask for the same again, which takes up to `most` compilations
+
+
 def _plans_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int):
     """(plans, values left out) for the program as it is: values whose taps make another program of it are
     left out; they are looked for in ever smaller groups, with `most` twins in all."""
+    options = repr(sorted(code.compiled.options().items(), key=lambda option: option[0]))
+    key = (code.name, code.compiled.target, options, ttgir, clean, repr(groups), most)
+    if (known := _groups.get(key)) is None:
+        known = _found_in_groups(ttgir, clean, groups, code, most)
+        _groups.put(key, known)
+    return known[0], [*known[1]]
+
+
+def _found_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int):
     waiting, plans, lost, twins = [group for group in groups if group], [], [], 0
     while waiting:
         group = waiting.pop(0)
@@ -276,8 +291,12 @@ def plan_untouched(ttgir: str, names: list, code: Code, most: int, together: int
     """The plan of values of a TTGIR for the PTX of a kernel, which runs as it is: of those that can be told
     with `most` twins, of `together` values each at first. None where none can. clean: the PTX of the TTGIR,
     where it is known."""
-    clean = clean or code.compile(ttgir, "ttgir")
     groups = [names[first : first + together] for first in range(0, len(names), together)]
+    if not clean:  # nearly always the PTX that runs
+        plans, lost = _plans_in_groups(ttgir, code.ptx, groups, code, min(len(groups), most))
+        if plans and not lost:
+            return probe.merge_plans(plans)
+    clean = clean or code.compile(ttgir, "ttgir")
     plans, lost = _plans_in_groups(ttgir, clean, groups, code, most)
     if not plans:
         return None

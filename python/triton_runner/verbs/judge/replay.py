@@ -368,9 +368,7 @@ class Replay:
         judging = Judging(launch, CHECKS, levels=(launch.entry,))
         try:
             judging.each_level()
-            if count < _MOST_CHECKED:
-                judging.other_orders()
-            judging.all_checks()
+            judging.all_checks(with_orders=count < _MOST_CHECKED)
         except DiagnosticError as error:
             raise Refused(f"kernel {launch.name}: {error.sentence}") from error
         self.seen[key] = judged = judging.judged(0.0)

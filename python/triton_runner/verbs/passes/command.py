@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from triton_runner._programs.options import Output, json_option, pairs, print_json, print_result, verbs
-from triton_runner._programs.programs import kernel_options, release_option
+from triton_runner._programs.programs import argument_options, kernel_options, release_option
 from triton_runner.verbs.passes import dump as passes_dump
 
 
@@ -35,12 +35,15 @@ from triton_runner.verbs.passes import dump as passes_dump
 @click.option("--llvm", is_flag=True, help="List the passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
 @click.option(
-    "--time", "timed", is_flag=True, help="Show what takes the time, down to LLVM's passes and ptxas."
-)
+    "--time", "timed", is_flag=True,
+    help="Show what takes the time, down to LLVM's passes and ptxas; with --arg and --grid also the launch.",
+)  # fmt: skip
+@argument_options
 @json_option
 def passes_command(
-    kernel, how, release, to, start, until, skip, replace, save, printed, llvm, changed, timed, as_json
-):
+    kernel, how, release, to, start, until, skip, replace, save, printed, llvm, changed, timed, args, grid,
+    as_json,
+):  # fmt: skip
     """List the compiler passes that run for KERNEL, with what each changed.
 
     KERNEL is kernel.py:name or an IR file as for compile; or a dump that MLIR_ENABLE_DUMP=1 printed (- is
@@ -48,12 +51,16 @@ def passes_command(
     TritonGPUCoalesce; canonicalizer#2 is the second of its name. Exit status 1: the traced compilation
     differs from the plain one.
     """
+    from triton_runner._artifact.shell_arguments import parse_argument
     from triton_runner._kernel.compiling import passes
     from triton_runner.verbs.passes.times import times
 
+    if (args or grid) and not (timed and grid):
+        raise click.UsageError("--arg and --grid say which launch --time times: give all three")
     if timed:
         _check_whole(kernel, start, until, skip, replace, save, printed, llvm, changed)
-        print_result(times(kernel, **how, triton=release, to=to), as_json, _show_times)
+        launch = {"args": [parse_argument(text) for text in args], "grid": grid}
+        print_result(times(kernel, **how, triton=release, to=to, **launch), as_json, _show_times)
         return
     if (text := _dump_of(kernel)) is not None:
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
@@ -180,10 +187,15 @@ def _show_times(times) -> None:
         if load.nvdisasm_seconds:
             seconds = load.nvdisasm_seconds
             _time_row(0, "nvdisasm, before that", None, seconds, seconds / times.seconds)
+        if (seconds := load.launch_seconds) is not None:
+            _time_row(0, f"launch at {load.level} on the CPU", None, seconds, seconds / times.seconds)
     click.echo(
         f"{times.kernel} for {times.target} by Triton {times.release}: {times.seconds:.3f} s; without timers "
         f"{times.plain_seconds:.3f} s; the timing itself took {times.own_seconds:.3f} s more"
     )
+    if times.loads:
+        ours = ", ".join(f"{load.share:.1%} at {load.level}" for load in times.loads)
+        click.echo(f"this package's part of the time before the first result: {ours}")
     name, seconds = times.slowest
     click.echo(f"slowest: {name}: {seconds:.3f} s, {seconds / times.seconds:.1%}")
     for note in times.notes:

@@ -1,5 +1,5 @@
-"""Divides a compilation's time into its stages, and within them into MLIR's passes, LLVM's passes, ptxas.
-The package's own loading of each level comes after them.
+"""Divides the time before the first result: a compilation into its stages, and within them into MLIR's
+passes, LLVM's passes, ptxas. The package's own part comes after: it loads and launches each level's code.
 
 _worker/times_job.py measures, in a process of its own, as every trace of passes is made; a finer division of
 a stage starts there. Here the parts of one name are added up and put under what they are parts of.
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import time
 
-from triton_runner import _core
-from triton_runner._base import tools
+from triton_runner import _core, _settings
+from triton_runner._base import expression, tools
 from triton_runner._base.levels import LEVELS
+from triton_runner._base.metadata import jsonable
 from triton_runner._kernel.compiling import compile as compiler
 from triton_runner._kernel.compiling import passes_select
+from triton_runner._launch import launchers
 
 # The parts of a kind are within these: the function of Triton's bindings, or the program.
 _WITHIN = {"optimise": "llvm.optimize_module", "generate": "llvm.translate_to_asm"}
@@ -56,12 +59,16 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """This package reads and lowers a level's text before the first launch on the CPU. That of a cubin is
-    nvdisasm's, which takes `nvdisasm_seconds` (little where it is kept from before); 0 at other levels."""
+    """This package reads and lowers a level's text before the first result on the CPU, and launches the
+    kernel. The text of a cubin is nvdisasm's, which takes `nvdisasm_seconds` (little where it is kept from
+    before); 0 at other levels. launch_seconds: None without arguments. share: the package's own part of the
+    time from Python to that result, Triton's stages included."""
 
     level: str
     seconds: float
     nvdisasm_seconds: float
+    launch_seconds: float | None
+    share: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,9 +101,11 @@ class Times:
 
 
 def times(
-    kernel, signature=None, constexprs=None, *, target=None, options=None, triton=None, to=None
-) -> Times:
-    """Compiles a kernel twice, without timers and with them. The arguments are those of passes()."""
+    kernel, signature=None, constexprs=None, *, target=None, options=None, triton=None, to=None, args=(),
+    grid=None,
+) -> Times:  # fmt: skip
+    """Compiles a kernel twice, without timers and with them. The arguments are those of passes(); args, grid
+    (a text, as --grid takes it): of a launch, which is timed at each level that the CPU executes."""
     request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, None, None)
     plain, timed = (
         compiler.run("times_job", {**request, "parts": parts}, triton, None, isolate=True)
@@ -112,13 +121,15 @@ def times(
     )
     return Times(
         timed["name"], request["target"], timed["release"], whole, sum(without.values()), timed["own"],
-        stages, tuple(_missing(stages)), tuple(_loads(plain)),
+        stages, tuple(_missing(stages)), tuple(_loads(plain, request["target"], args, grid, constexprs)),
     )  # fmt: skip
 
 
-def _loads(compiled: dict):
-    """Loads each level that the CPU executes, and yields what that took."""
-    name = compiled["name"]
+def _loads(compiled: dict, target: str, args, grid, constexprs):
+    """Loads each level that the CPU executes, launches it if there is a grid, and yields what that took."""
+    name, until, triton = compiled["name"], 0.0, {}
+    for level, _, seconds in compiled["stages"]:
+        until = triton[level] = until + seconds
     for level, source in compiled["asm"].items():
         if level not in LEVELS or LEVELS[level].lowered:
             continue
@@ -131,7 +142,29 @@ def _loads(compiled: dict):
             load = functools.partial(simt.load_compiled, source, name, [], compiled["metadata"])
         else:
             load = functools.partial(_core.load_tile, source, f"{name}.{level}", name)
-        yield Load(level, _timed(load)[1], disassembling)
+        _, loading = _timed(load)
+        launching = None
+        if grid is not None:
+            with _settings.using(device="cpu", level=level, target=target):
+                launching = _launched(level, source, compiled, args, grid, constexprs)
+        ours = loading + (launching or 0.0)
+        yield Load(
+            level, loading, disassembling, launching, ours / (triton.get(level, 0.0) + disassembling + ours)
+        )
+
+
+def _launched(level: str, source, compiled: dict, args, grid: str, constexprs) -> float:
+    """The seconds of the first launch of a level's code, which is loaded by then."""
+    from triton_runner._artifact import executable, reading  # with what launches
+
+    metadata = json.dumps(compiled["metadata"], default=jsonable)
+    kernel = executable.executable(reading.describe(level, source, "", compiled["name"], metadata))
+    named = kernel.name_values(list(args), {})
+    numbers = dict(constexprs) if isinstance(constexprs, dict) else {}
+    numbers |= {name: value for name, value in named if isinstance(value, (int, float))}
+    if hasattr(kernel.function, "code_for"):
+        kernel.function.code_for(named)
+    return _timed(kernel.launch, launchers.axes_of(expression.grid(grid, numbers)), named)[1]
 
 
 def _timed(function, *args):
