@@ -131,7 +131,8 @@ class NotRun:
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
+    """The verdict on one launch. written: the arguments whose contents it changed; stores_nothing: no program
+    came to a store, so that no comparison depends on the launch; compared: one of COMPARED;
     compared_by: the check of the program, or the reference; differed_by: a comparison of the program that
     gave False, and of which nothing came; origin: the user's line of a kernel that torch.compile wrote."""
 
@@ -145,6 +146,7 @@ class Judged:
     not_run: list[NotRun]
     seconds: float
     written: list[str] = dataclasses.field(default_factory=list)
+    stores_nothing: bool = False
     compared: str = "none"
     compared_by: str | None = None
     differed_by: str | None = None
