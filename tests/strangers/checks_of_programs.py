@@ -46,7 +46,7 @@ says  verdict: no fault found
 $ verify FILE mismatch
 status  0
 says  allclose at
-says  gave False, and the program ignored it
+says  gave False, and the program passes all the same
 says  verdict: no fault found
 $ verify FILE failures
 status  0

@@ -95,6 +95,8 @@ def ended(
         raise
     except BaseException as error:  # printed as python prints it, without our own frames
         return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
+    finally:
+        _tell_of_interpreter()
     return Ended(0)
 
 
@@ -281,6 +283,14 @@ def _end_started() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
+
+
+def _tell_of_interpreter() -> None:
+    """Says of a program that sets TRITON_INTERPRET itself why no launch of it was seen."""
+    knobs = getattr(sys.modules.get("triton"), "knobs", None)
+    if launchers.observers and knobs is not None and knobs.runtime.interpret:
+        what = "triton-runner: with TRITON_INTERPRET=1 the program's kernels run in Triton's interpreter"
+        print(f"{what}, where they are not looked at; take it out of the program's text", file=sys.stderr)
 
 
 @functools.cache

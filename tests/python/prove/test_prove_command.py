@@ -145,6 +145,21 @@ def test_a_program_that_launches_nothing(tmp_path):
     assert done.returncode == 125 and "no kernel was launched: FILE.py:NAME looks at" in done.stdout
 
 
+def test_a_kernel_that_takes_a_tuple_is_not_looked_at(tmp_path):
+    path = tmp_path / "sizes.py"
+    path.write_text("""
+import torch, triton, triton.language as tl
+@triton.jit
+def copy(x, out, sizes, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(out + at, tl.load(x + at, at < sizes[0]), at < sizes[1])
+copy[(1,)](torch.ones(64), torch.empty(64), (60, 64), B=64)
+""")
+    done = warm.cli("prove", str(path))
+    assert done.returncode == 125, done.stdout
+    assert "not looked at: copy: error: its argument 'sizes' is a tuple" in done.stdout
+
+
 def test_a_target_that_nothing_compiles_for(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(TAKE)

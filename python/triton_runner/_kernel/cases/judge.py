@@ -26,6 +26,7 @@ from triton_runner._kernel.cases import copies, masks, reach, reads, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
 from triton_runner._kernel.cases.results import Bits, Judged, NotRun, Ran
 from triton_runner._kernel.compiling import failures
+from triton_runner._kernel.dumps import accesses
 from triton_runner._kernel.lockstep import lockstep
 from triton_runner._memory import difference as distance
 from triton_runner._memory.contents import Pair
@@ -124,7 +125,7 @@ class Judging:
         judged = Judged(
             it.name, list(it.grid), it.target, list(self.levels), [*self.findings], self.bits, self.runs,
             self.not_run, seconds, round(self._compiling + stages.seconds(), 3), self._written(),
-            origin=generated.origin(),
+            stores_nothing=self._stores_nothing(), origin=generated.origin(),
         ).settled()  # fmt: skip
         by = [one.by for one in self._expected if one.compares(judged.written)]
         return judged.compared_with("reference", ", ".join(by)) if by else judged
@@ -132,6 +133,10 @@ class Judging:
     def _written(self) -> list[str]:
         """The arguments that hold something else after a run."""
         return list(dict.fromkeys(name for run in self.plain.values() for name in run.contents.hashes))
+
+    def _stores_nothing(self) -> bool:
+        """Returns whether it is certain that no program came to a store."""
+        return bool(self.plain) and not self._written() and accesses.stores_nothing(self.launch)
 
     # --- runs
 

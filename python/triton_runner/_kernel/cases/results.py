@@ -131,9 +131,10 @@ class NotRun:
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """The verdict on one launch. written: the arguments whose contents it changed; compared: one of COMPARED;
-    compared_by: the check of the program, or the reference; compile_seconds: the part of
-    `seconds` that Triton's stages took; differed_by: a comparison of the program that
+    """The verdict on one launch. written: the arguments whose contents it changed; stores_nothing: no program
+    came to a store, so that no comparison depends on the launch; compared: one of COMPARED; compared_by: the
+    check of the program, or the reference; compile_seconds: the part of `seconds` that Triton's stages took;
+    differed_by: a comparison of the program that
     gave False, and of which nothing came; origin: the user's line of a kernel that torch.compile wrote."""
 
     kernel: str
@@ -147,6 +148,7 @@ class Judged:
     seconds: float
     compile_seconds: float = 0.0
     written: list[str] = dataclasses.field(default_factory=list)
+    stores_nothing: bool = False
     compared: str = "none"
     compared_by: str | None = None
     differed_by: str | None = None

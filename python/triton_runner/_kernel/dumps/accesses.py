@@ -174,6 +174,26 @@ def of_launch(launch: Relaunch, max_bytes: int, go) -> Launched:
     return Launched(launch.name, found, kernel.module, kernel.is_whole and not dropped)
 
 
+def stores_nothing(launch: Relaunch, max_bytes: int = 1 << 24, seconds: float = 10.0) -> bool:
+    """Returns whether it is certain that no program of a launch stores anything in global memory."""
+    if launch.entry not in ("ttir", "ttgir"):
+        return False
+    kernel = Accesses(launch.texts[launch.entry], launch.name, dict(launch.arguments.named))
+    ops = list(kernel.module.walk())
+    if not kernel.is_whole or any(op.name == "tt.elementwise_inline_asm" for op in ops):
+        return False
+    if not any(op.name in (*WRITES, *boxes.STORES) for op in ops):
+        return True
+    found = []
+
+    def record(name, grid, arguments, go, kernel_of) -> None:
+        found.append(of_launch(launch, max_bytes, go))
+
+    launch.run(launch.entry, record=record, timeout=seconds)
+    known = found and found[0].is_whole and found[0].accesses
+    return bool(known) and not any(one.writes and one.active.any() for one in known)
+
+
 class Elements:
     """The elements of tensors by their addresses."""
 

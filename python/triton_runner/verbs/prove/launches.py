@@ -7,7 +7,7 @@ import contextlib
 import re
 
 from triton_runner._artifact import relaunch
-from triton_runner._base.errors import DiagnosticError, KernelTrap
+from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, in_a_line
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, shared, sizes, tensors
@@ -111,7 +111,8 @@ class Watching(intercept.Interceptor):
         try:
             self._look(call, launch, src)
         except DiagnosticError as error:
-            self.left_out.append(Reason(f"{call.name}: {str(error).splitlines()[0]}"))
+            why = in_a_line(error).removeprefix(f"{type(error).__name__}: ")
+            self.left_out.append(Reason(f"{call.name}: {why}"))
 
     def _look(self, call, launch: dict, src) -> None:
         types, constants = _signature(call, src, launch["named"])
@@ -216,6 +217,8 @@ def _signature(call, src, named: dict) -> tuple[dict, dict]:
         value, kind = named.get(name, parameters[name].default), own.get(name, "constexpr")
         if parameters[name].is_constexpr or value is None:
             constants[name] = _constant(call, name, value)
+        elif isinstance(value, (tuple, list)):
+            raise fail(f"its argument '{name}' is a tuple: proofs are of kernels of tensors and numbers")
         elif kind == "constexpr" or (
             isinstance(value, int) and not isinstance(value, bool) and int(value) == 1
         ):

@@ -20,7 +20,7 @@ from triton_runner._base.errors import is_of_library
 from triton_runner._memory import torch_modes
 from triton_runner._memory.arguments import is_descriptor
 from triton_runner._memory.arrays import ArrayArgument
-from triton_runner.verbs.verify import overlap, source_checks
+from triton_runner.verbs.verify import idle_checks, overlap, source_checks
 
 _COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
 # These functions hand elements of a tensor to Python, by name.
@@ -46,6 +46,7 @@ class Comparisons:
         self._memory: dict[
             int, tuple
         ] = {}  # (whether it is alive, numbers) by the address of a storage or array
+        self._copies: dict[int, tuple] = {}  # (whether it is alive, elements that it is a copy of) by address
         self._lines = _Lines(self._reached)
         self._log: list = []  # the numbers of each launch
         self._gradients: set = set()  # of the launches that gradients depend on
@@ -107,7 +108,7 @@ class Comparisons:
         if len(self._log) == 0:
             return result
         name = getattr(function, "__name__", "")
-        numbers = self._numbers(args) | self._numbers(kwargs)
+        numbers = self._compared_by(name, args, kwargs)
         numbers = numbers.union(*self._log[before:])  # launches within it, which autograd makes
         if name == "backward":
             self._gradients |= numbers
@@ -116,8 +117,37 @@ class Comparisons:
         elif numbers:
             mine = args if self._numbers(args[:1]) else (*args[1::-1], *args[2:])  # the launches' first
             self._beside(name, mine, frozenset(max(n, ~n) for n in numbers), kwargs)
-            self._called(name, args, numbers, result)
+            if idle_checks.fills(name, args):
+                self._fill(args[0], self._numbers(args[1:]) | self._numbers(kwargs))
+            elif not idle_checks.takes_anything(name, args, kwargs, result):
+                self._called(name, args, numbers, result)
+                self._copy(name, args, result)
         return result
+
+    def _compared_by(self, name: str, args, kwargs) -> set:
+        """The numbers that what a function gives depends on. Where it sets elements against themselves, or
+        against a copy of them, those are the launches that came between."""
+        if pair := idle_checks.pairs(name, args, kwargs):
+            one, other = (self._origin(value) for value in pair)
+            if one == other:
+                return self._numbers(pair[0]) ^ self._numbers(pair[1])
+        return self._numbers(args) | self._numbers(kwargs)
+
+    def _origin(self, value) -> tuple | None:
+        """The elements of a tensor, or those that it was copied from."""
+        found = idle_checks.elements(value)
+        alive, of = self._copies.get(found[0], (None, None))
+        return of if alive is not None and alive() and of[1] == found[1] else found
+
+    def _copy(self, name: str, args, result) -> None:
+        if idle_checks.copies(name, args, result) and (place := _place(result)) is not None:
+            self._copies[place[0]] = place[1], self._origin(args[0])
+
+    def _fill(self, tensor, numbers) -> None:
+        """All elements of a tensor are given values that depend on these launches alone."""
+        if (place := _place(tensor)) is not None:
+            self._memory[place[0]] = place[1], set(numbers)
+            self._copies.pop(place[0], None)
 
     def _called(self, name: str, args, numbers: set, result) -> None:
         """A function of torch gave a result that depends on launches."""
@@ -135,21 +165,21 @@ class Comparisons:
         frame = _own(sys._getframe(2))
         if not numbers or frame is None:
             return
-        is_used = self._use(frame, numbers)
-        if name in _COMPARE and result is True:
+        if name not in _COMPARE:
+            self._use(frame, numbers)
+        elif result is True:
+            self._use(frame, numbers)
             self._compared(numbers, _shown(name, frame))
-        elif name in _COMPARE and not is_used:
+        else:  # a check that this passes does not say what the result should be
             self._differed(numbers, _shown(name, frame))
 
-    def _use(self, frame, numbers: frozenset) -> bool:
-        """A value that depends on launches is in the expression that a frame, or its caller, is at. Returns
-        whether something comes of it."""
+    def _use(self, frame, numbers: frozenset) -> None:
+        """A value that depends on launches is in the expression that a frame, or its caller, is at."""
         while (frame := _own(frame)) is not None:
             use = source_checks.use_at(frame.f_code, frame.f_lineno)
             if not self._goes_up(frame, use, numbers):
-                return bool(use.check or use.names)
+                return
             frame = frame.f_back
-        return False
 
     def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
         """Returns whether what a frame does with a value is to hand it to its caller."""
@@ -205,7 +235,7 @@ def _place(value) -> tuple | None:
             value = value.base
         array = weakref.ref(value)
         return value.__array_interface__["data"][0], lambda: array() is not None
-    if not hasattr(value, "untyped_storage"):
+    if not hasattr(value, "untyped_storage") or not value.numel():
         return None
     from torch.multiprocessing.reductions import StorageWeakRef
 

@@ -211,7 +211,10 @@ def unfinished(name: str, told: list, status: int, signal: str, strict: bool) ->
 
 
 def follow(watching: comparisons.Comparisons, judged: Judged, call: Call, number: int) -> None:
-    """Follows what a launch wrote: the arguments that its judgement saw change, or all if it saw none."""
+    """Follows what a launch wrote: the arguments that its judgement saw change, or all if it saw none and
+    does not know that nothing was stored."""
+    if judged.stores_nothing:
+        return
     arrays = {**dict(call.named), **dict(pointed(call))}
     written = [arrays[name] for name in judged.written if name in arrays] or [*arrays.values()]
     watching.wrote(written, {number} | watching.of(arrays.values()))

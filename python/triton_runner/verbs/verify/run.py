@@ -45,6 +45,7 @@ _INTERRUPTED = 130
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
 _UNJUDGED = (125, 125)
 _SHOWN = 4  # checks of the program that are named
+_IDLE = "no program of {} stores anything in this launch, so that no comparison depends on it"
 _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
 
 
@@ -192,13 +193,17 @@ class Verdict:
                 by.setdefault(one.compared, {})[one.compared_by] = None
             return [f"the result was compared by {_some(names, kind)}" for kind, names in by.items()]
         if self.verdict == NO_FAULT:
-            these = self._all(NO_FAULT)
+            idle = [one for one in self._all(NO_FAULT) if one.stores_nothing]
+            told = [_IDLE.format(_names(idle))] if idle else []
+            these = [one for one in self._all(NO_FAULT) if not one.stores_nothing]
+            if not these:
+                return told
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
-            lines = [f"the program's {by} gave False, and the program ignored it" for by in differed]
+            lines = [f"the program's {by} gave False, and the program passes all the same" for by in differed]
             lines.append(f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED)
             differs = self.program.differs if self.program is not None else ()
-            return [*lines, *([_FAR, *differs] if differs else [])]
+            return [*told, *lines, *([_FAR, *differs] if differs else [])]
         return [
             f"{one.kernel} could not be judged: {run.level}, {run.how}: {run.why.splitlines()[0]}"
             for one in self._all("unknown") for run in one.not_run[:1]

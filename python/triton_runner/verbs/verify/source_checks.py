@@ -17,6 +17,9 @@ import functools
 import itertools
 import linecache
 
+# These let the program go on after what fails inside of them, and these want a function to fail.
+_SWALLOWS = {"suppress", "raises", "assertRaises", "assertRaisesRegex"}
+_EXPECT_FAILURE = {"expectedFailure", "xfail"}
 _EXITS = {"exit", "quit", "_exit", "abort", "fail", "SystemExit"}
 # These names say something of an array without looking at its elements.
 _METADATA = {
@@ -102,7 +105,7 @@ def use_of(statement: ast.stmt, around: tuple) -> Use:
 def _check(statement: ast.stmt) -> str:
     """Returns the name of a check; "": it is none."""
     if isinstance(statement, ast.Assert):
-        return "assert"
+        return "" if _is_true(statement.test) else "assert"
     if isinstance(statement, ast.Raise):
         return "raise"
     if isinstance(statement, (ast.If, ast.While)):
@@ -114,6 +117,13 @@ def _check(statement: ast.stmt) -> str:
     return ""
 
 
+def _is_true(test: ast.expr) -> bool:
+    """Returns whether a condition is written so that it always holds: `... or True`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(map(_is_true, test.values))
+    return isinstance(test, ast.Constant) and bool(test.value)
+
+
 def _called(call: ast.Call) -> str:
     """The last name of what is called."""
     function = call.func
@@ -121,17 +131,31 @@ def _called(call: ast.Call) -> str:
 
 
 def _is_caught(statement: ast.stmt, around: tuple) -> bool:
-    """Returns whether an `except` around a check lets the program go on when it fails."""
+    """Returns whether an `except` or a `with` around a check lets the program go on when it fails."""
     path = (*around, statement)
     for outer, inner in itertools.pairwise(path):
         if isinstance(outer, ast.Try) and inner in outer.body:
             return not all(map(_ends, outer.handlers))
+        if isinstance(outer, (ast.With, ast.AsyncWith)):
+            calls = [one.context_expr for one in outer.items if isinstance(one.context_expr, ast.Call)]
+            if any(_called(one) in _SWALLOWS for one in calls):
+                return True
     return False
 
 
 def _ends(part: ast.AST) -> bool:
-    """Returns whether there is a check in a part of the text."""
-    return any(_check(one) for one in ast.walk(part) if isinstance(one, ast.stmt))
+    """Returns whether there is a check in a part of the text that makes the program fail."""
+    return any(_check(one) and not _succeeds(one) for one in ast.walk(part) if isinstance(one, ast.stmt))
+
+
+def _succeeds(statement: ast.stmt) -> bool:
+    """Returns whether a statement ends the program with exit status 0."""
+    call = statement.value if isinstance(statement, ast.Expr) else getattr(statement, "exc", None)
+    if isinstance(call, ast.Name):
+        return call.id == "SystemExit"
+    if not isinstance(call, ast.Call) or _called(call) not in ("exit", "quit", "_exit", "SystemExit"):
+        return False
+    return all(isinstance(one, ast.Constant) and not one.value for one in call.args)
 
 
 def _targets(node: ast.AST) -> frozenset:
@@ -189,8 +213,14 @@ def _scopes(file: str) -> dict[tuple[str, int], Scope]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            scopes[node.name, first] = Scope(tuple(_statements(node, ())))
+            is_checked = not any(map(_expects_failure, node.decorator_list))
+            scopes[node.name, first] = Scope(tuple(_statements(node, ())) if is_checked else ())
     return scopes
+
+
+def _expects_failure(decorator: ast.expr) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(function).rpartition(".")[2] in _EXPECT_FAILURE
 
 
 def _statements(node: ast.AST, around: tuple):
