@@ -134,8 +134,8 @@ class Judged:
     """The verdict on one launch. written: the arguments whose contents it changed; stores_nothing: no program
     came to a store, so that no comparison depends on the launch; compared: one of COMPARED; compared_by: the
     check of the program, or the reference; compile_seconds: the part of `seconds` that Triton's stages took;
-    differed_by: a comparison of the program that
-    gave False, and of which nothing came; origin: the user's line of a kernel that torch.compile wrote."""
+    differed_by: a comparison of the program that gave False, and of which nothing came; origin: the user's
+    line of a kernel that torch.compile wrote."""
 
     kernel: str
     grid: list[int]
