@@ -57,9 +57,9 @@ struct Constant {
   uint32_t bytes;  // of an element
   uint64_t low, high;
   // The value depends on one of these: nothing, the launch (parameters) or the block.
-  enum Kind : uint8_t { kBits, kThread, kShared, kParam } kind = kBits;
+  enum Kind : uint8_t { kBits, kThread, kShared, kParam, kBlock } kind = kBits;
   // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window;
-  // kParam: at offset `low` of Launch::params.
+  // kParam: at offset `low` of Launch::params; kBlock: the block's number along axis `low`.
 };
 
 // The target that code is lowered for.

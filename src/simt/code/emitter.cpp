@@ -21,6 +21,15 @@ uint32_t Emitter::constant(uint64_t bits, uint32_t bytes) {
   return it->second;
 }
 
+uint32_t Emitter::block_number(uint32_t axis, uint32_t bytes) {
+  auto [it, is_new] = block_numbers_.try_emplace({axis, bytes}, 0);
+  if (is_new) {
+    it->second = temporary(bytes);
+    code.constants.push_back({it->second, bytes, axis, 0, Constant::kBlock});
+  }
+  return it->second;
+}
+
 uint32_t Emitter::constant_by_thread(std::vector<uint64_t> values, uint32_t bytes) {
   const uint32_t place = temporary(bytes);
   code.constants.push_back({place, bytes, code.thread_values.size(), 0, Constant::kThread});
