@@ -36,6 +36,10 @@ void Assembler::operands(int reg, Constant16 rm) {
 
 void Assembler::with_memory(VectorOp op, int reg, int second, Memory rm, int mask) {
   prefix(op, reg, second, rm.base, mask, k512);
+  operands(reg, rm);
+}
+
+void Assembler::operands(int reg, Memory rm) {
   constexpr int kDisp32 = 2 << 6, kSib = 4, kRax = 0;
   byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | (rm.scale ? kSib : rm.base & 7)));
   if (rm.scale) byte(static_cast<uint8_t>(std::countr_zero(rm.scale) << 6 | kRax << 3 | (rm.base & 7)));
@@ -49,10 +53,8 @@ void Assembler::begin_at(uint32_t index, bool by_lane) {
     for (const int b : {0x48, 0x8d, 0x0c, 0xc1}) byte(static_cast<uint8_t>(b));  // lea rcx, [rcx + 8 * rax]
 }
 
-void Assembler::load_half(int reg, uint32_t place, bool first) {
-  for (const int b :
-       {0x89, 0xc1, 0x83, first ? 0xe1 : 0xf1, first ? 0xef : 0x10})  // mov ecx, eax; and or xor
-    byte(static_cast<uint8_t>(b));
+// Loads [rdi + 4 * rcx + place].
+void Assembler::load_other(int reg, uint32_t place) {
   prefix(kLoad, reg, 0, 0, 0, k512);
   constexpr int kDisp32 = 2 << 6, kSib = 4, kRdi = 7, kBy4 = 2 << 6;
   byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | kSib));
@@ -60,12 +62,23 @@ void Assembler::load_half(int reg, uint32_t place, bool first) {
   word(place);
 }
 
-void Assembler::lanes_below(int reg, uint32_t count) {
-  // mov ecx, eax; and ecx, 16; shr ecx, 4; dec ecx; and ecx, lanes; kmovw reg, ecx
+void Assembler::load_swapped(int reg, uint32_t place, uint32_t by) {
+  for (const uint32_t b : {0x89u, 0xc1u, 0x83u, 0xf1u, by})  // mov ecx, eax; xor ecx, by
+    byte(static_cast<uint8_t>(b));
+  load_other(reg, place);
+}
+
+void Assembler::move_up(int reg, int a, uint32_t place, uint32_t by) {
+  // mov ecx, eax; and ecx, ~16: the first half of the warp, or these
+  for (const int b : {0x89, 0xc1, 0x83, 0xe1, 0xef}) byte(static_cast<uint8_t>(b));
+  load_other(use_.scratch, place);
+  vector_imm(kAlign, reg, a, use_.scratch, static_cast<uint8_t>(16 - by));
+  // mov ecx, eax; and ecx, 16; shr ecx, 4; dec ecx; and ecx, lanes; kmovw k, ecx: lanes below `by` in the first half
   for (const int b : {0x89, 0xc1, 0x83, 0xe1, 0x10, 0xc1, 0xe9, 0x04, 0xff, 0xc9, 0x81, 0xe1})
     byte(static_cast<uint8_t>(b));
-  word((uint32_t{1} << count) - 1);
-  for (const int b : {0xc5, 0xf8, 0x92, 0xc0 | reg << 3 | kRcx}) byte(static_cast<uint8_t>(b));
+  word((uint32_t{1} << by) - 1);
+  for (const int b : {0xc5, 0xf8, 0x92, 0xc0 | use_.mask_scratch << 3 | kRcx}) byte(static_cast<uint8_t>(b));
+  vector(kBlend, reg, reg, a, use_.mask_scratch);
 }
 
 void Assembler::vector(VectorOp op, int reg, int second, int rm, int mask) {

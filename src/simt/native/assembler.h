@@ -139,11 +139,11 @@ class Assembler {
   virtual void look_up(int first, int second, int index, const WordTables& tables,
                        std::span<const int> masks, int more);
 
-  void with_memory(VectorOp op, int reg, int second, Memory rm, int mask = 0);
-  // Loads a place from the other half of a warp (its first one: from it or, in that, from itself).
-  void load_half(int reg, uint32_t place, bool first);
-  // k `reg` = the lanes below `count`, in the first half of a warp; none in the second.
-  void lanes_below(int reg, uint32_t count);
+  virtual void with_memory(VectorOp op, int reg, int second, Memory rm, int mask = 0);
+  // reg = the words of lanes ^ `by` (not fewer than a vector has), which the register file has at `place`.
+  virtual void load_swapped(int reg, uint32_t place, uint32_t by);
+  // reg = `a` of the lane `by` below or, where a warp has none there, its own; the register file has the lanes before these.
+  virtual void move_up(int reg, int a, uint32_t place, uint32_t by);
   // rsi = where constants are.
   void constants_at(const void* place);
   // rcx = the address of number `index` of those at r8, plus 8 times the lane.
@@ -160,8 +160,10 @@ class Assembler {
   void operands(int reg, int rm) { byte(static_cast<uint8_t>(0xc0 | (reg & 7) << 3 | (rm & 7))); }
   void operands(int reg, Home home);
   void operands(int reg, Constant16 rm);
+  void operands(int reg, Memory rm);
 
  private:
+  void load_other(int reg, uint32_t place);
   enum Length : uint8_t { k128, k256, k512 };
   void prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word = false);
   void shift_mask(bool left, int reg, int rm, uint8_t by);

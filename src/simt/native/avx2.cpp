@@ -1,12 +1,14 @@
 // Implements Avx2Assembler: Intel's manual, volume 2, 2.3 (VEX).
 #include "native/avx2.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace triton_runner::simt {
 namespace {
 
-constexpr int kNoSecond = 0;  // of instructions of one operand
+constexpr uint8_t kIf = 0x74, kIfNot = 0x75, kAlways = 0xeb;  // jumps: zero, not zero
+constexpr int kNoSecond = 0;                                  // of instructions of one operand
 
 // Writes the bytes before the operands. Bits of registers are complemented there.
 void vex(Assembler& a, VectorOp op, int reg, int second, int rm, int bits) {
@@ -22,6 +24,10 @@ void vex(Assembler& a, VectorOp op, int reg, int second, int rm, int bits) {
 // [rsp + at].
 struct Stack {
   int8_t at;
+};
+// [rdi + 4 * rcx + at].
+struct ByRcx {
+  uint32_t at;
 };
 // [rsi + 8 * rcx + at].
 struct Pair {
@@ -46,6 +52,10 @@ void Avx2Assembler::plain(VectorOp op, int reg, int second, Memory rm, int bits)
   } else if constexpr (std::is_same_v<Memory, Pair>) {
     byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | kSib));
     byte(0xce);
+    word(rm.at);
+  } else if constexpr (std::is_same_v<Memory, ByRcx>) {
+    byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | kSib));
+    byte(0x8f);
     word(rm.at);
   } else {
     operands(reg, rm);
@@ -116,6 +126,21 @@ void Avx2Assembler::vector_imm(VectorOp op, int reg, int second, Constant16 rm, 
 }
 
 void Avx2Assembler::vector(VectorOp op, int reg, Home home) { plain(op, reg, kNoSecond, home); }
+
+// A masked store takes long, and mostly all lanes are on.
+void Avx2Assembler::with_memory(VectorOp op, int reg, int second, Memory rm, int mask) {
+  if (mask == 0) return plain(op, reg, second, rm);
+  constexpr int kR10 = 10;
+  plain(kSignsToWord, kR10, kNoSecond, mask);
+  for (const int b : {0x41, 0x81, 0xfa}) byte(static_cast<uint8_t>(b));  // cmp r10d, lanes
+  word(0xff);
+  const size_t some = jump(kIfNot);
+  plain(kStore, reg, kNoSecond, rm);
+  const size_t done = jump(kAlways);
+  here(some);
+  plain(kStoreMasked, reg, mask, rm);
+  here(done);
+}
 
 void Avx2Assembler::load_mask(int reg, Home home) { plain(kExtendBytes, reg, kNoSecond, home); }
 
@@ -278,6 +303,41 @@ void Avx2Assembler::float_of_unsigned(int reg, int a) {
   plain(kFloatOfSigned, reg, kNoSecond, reg);
   broadcast(scale, 0x47800000);
   plain(kFma231Ps, reg, upper, scale);
+}
+
+void Avx2Assembler::load_swapped(int reg, uint32_t place, uint32_t by) {
+  for (const uint32_t b : {0x89u, 0xc1u, 0x83u, 0xf1u, by})  // mov ecx, eax; xor ecx, by
+    byte(static_cast<uint8_t>(b));
+  plain(kLoad, reg, kNoSecond, ByRcx{place});
+}
+
+// A warp is four turns: the words of the turn before, or two before, are in the register file.
+void Avx2Assembler::move_up(int reg, int a, uint32_t place, uint32_t by) {
+  const Home before{place - 4 * std::max(by, 8u), 4};
+  const uint8_t in_warp = by == 16 ? 16 : 31;  // bits of the lane: it has such a turn
+  const int other = by < 8 ? kTemporary : reg;
+  plain(kMove, other, kNoSecond, a);
+  const size_t none = jump_if_lane(kIf, in_warp);
+  plain(kLoad, other, kNoSecond, before);
+  here(none);
+  if (by >= 8) return;
+  plain_imm(kTwoHalves, kTemporary, kTemporary, a, 0x21);  // the upper half there, the lower one here
+  plain_imm(kAlignBytes, reg, a, kTemporary, static_cast<int>(16 - 4 * by));
+  const size_t all = jump_if_lane(kIfNot, in_warp);
+  plain_imm(kBlendBy, reg, reg, a, (1 << by) - 1);
+  here(all);
+}
+
+size_t Avx2Assembler::jump(uint8_t condition) {
+  byte(condition);
+  byte(0);
+  return bytes.size();
+}
+
+size_t Avx2Assembler::jump_if_lane(uint8_t condition, uint8_t bits) {
+  byte(0xa8);  // test al, bits
+  byte(bits);
+  return jump(condition);
 }
 
 // By eight loads of pairs: on an EPYC two gathers take 1.8 times as long.

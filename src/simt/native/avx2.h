@@ -19,6 +19,7 @@ class Avx2Assembler : public Assembler {
   void vector_imm(VectorOp op, int reg, int second, int rm, uint8_t imm, int mask) override;
   void vector_imm(VectorOp op, int reg, int second, Constant16 rm, uint8_t imm, int mask) override;
   void vector(VectorOp op, int reg, Home home) override;
+  void with_memory(VectorOp op, int reg, int second, Memory rm, int mask) override;
   void load_mask(int reg, Home home) override;
   void store_mask(int reg, Home home) override;
   void broadcast(int reg, uint32_t word) override;
@@ -27,6 +28,8 @@ class Avx2Assembler : public Assembler {
   int half_mask(int mask, int half) override;
   void extend(VectorOp op, int reg, int from, int half) override;
   void narrow(int reg, int lower, int upper, bool upper_words) override;
+  void load_swapped(int reg, uint32_t place, uint32_t by) override;
+  void move_up(int reg, int a, uint32_t place, uint32_t by) override;
   void look_up(int first, int second, int index, const WordTables& tables,
                std::span<const int> masks, int more) override;
 
@@ -37,6 +40,11 @@ class Avx2Assembler : public Assembler {
   template <class Memory>
   void plain(VectorOp op, int reg, int second, Memory rm, int bits = 256);
   void plain_imm(VectorOp op, int reg, int second, int rm, int imm);
+  // Jumps by at most 127 bytes, from a jump to here.
+  size_t jump(uint8_t condition);
+  void here(size_t jump) { bytes[jump - 1] = static_cast<uint8_t>(bytes.size() - jump); }
+  // Jumps where the lane has a bit of `bits`, or (of the other condition) none.
+  size_t jump_if_lane(uint8_t condition, uint8_t bits);
   // reg = mask ? b : a.
   void blend(int reg, int a, int b, int mask) { plain_imm(kBlendVariable, reg, a, b, mask << 4); }
   void ones(int reg) { plain(kEqual, reg, reg, reg); }
@@ -65,7 +73,9 @@ class Avx2Assembler : public Assembler {
       kExtendBytes{VectorOp::k0F38, VectorOp::k66, false, 0x21}, kPackWords{VectorOp::k0F, VectorOp::k66, false, 0x6b},
       kPackBytes{VectorOp::k0F, VectorOp::k66, false, 0x63}, kStoreLong{VectorOp::k0F, VectorOp::k66, false, 0xd6},
       kLoadLong{VectorOp::k0F, VectorOp::kF3, false, 0x7e}, kLoadUpperLong{VectorOp::k0F, VectorOp::kNone, false, 0x16},
-      kFromEcx{VectorOp::k0F, VectorOp::k66, false, 0x6e};
+      kFromEcx{VectorOp::k0F, VectorOp::k66, false, 0x6e},
+      kSignsToWord{VectorOp::k0F, VectorOp::kNone, false, 0x50}, kAlignBytes{VectorOp::k0F3A, VectorOp::k66, false, 0x0f}, kTwoHalves{VectorOp::k0F3A, VectorOp::k66, false, 0x46},
+ kBlendBy{VectorOp::k0F3A, VectorOp::k66, false, 0x0c}, kStoreMasked{VectorOp::k0F38, VectorOp::k66, false, 0x2e};
   // clang-format on
 };
 

@@ -28,7 +28,7 @@ enum class Form : uint8_t {
   kMove,
   kSwap,  // d = a of the lane whose number has another bit, up to 8, by op with imm
   kSwapHalves,
-  kMoveUp,  // of a warp (shuffle.h): d = a of lane ^ 16; of the lane Operands::small below, or its own
+  kMoveUp,  // of a warp (shuffle.h): d = a of lane ^ imm; of the lane Operands::small below, or its own
   kMasks,   // d = mask_op(a, b)
   kTable,   // d = a, b and c looked up in a table of 8 bits, Operands::small
   kPack,    // d = b above a

@@ -19,7 +19,7 @@ void move_up(Lanes&, const Operands&) {}
 }  // namespace
 
 std::optional<Instr> shuffle_part(const Instr& in) {
-  if (in.run == xor_handler(16)) return in;
+  if (native_row(in.run) && (in.run == xor_handler(8) || in.run == xor_handler(16))) return in;
   if (in.run != table_shuffle() || in.d == kNoRegister || in.e != kNoRegister) return std::nullopt;
   const auto& table = *static_cast<const ShuffleTable*>(in.data);
   for (uint32_t by = 1; by < 32; by *= 2) {
@@ -37,8 +37,10 @@ std::optional<Instr> shuffle_part(const Instr& in) {
 
 const NativeRow* shuffle_row(Handler run) {
   static const NativeRow up{Form::kMoveUp, Element::kWord, Element::kWord},
-      halves{Form::kSwapHalves, Element::kWord, Element::kWord};
-  return run == move_up ? &up : run == xor_handler(16) ? &halves : nullptr;
+      swap8{Form::kSwapHalves, Element::kWord, Element::kWord, Element::kNone, Element::kNone, {}, 8},
+      swap16{Form::kSwapHalves, Element::kWord, Element::kWord, Element::kNone, Element::kNone, {}, 16};
+  if (run == xor_handler(8) && num::current_isa() == num::Isa::kAvx2) return &swap8;
+  return run == move_up ? &up : run == xor_handler(16) ? &swap16 : nullptr;
 }
 
 uint32_t read_of_other_half(const Instr& in) { return shuffle_row(in.run) ? in.a : kNoRegister; }

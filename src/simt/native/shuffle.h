@@ -1,4 +1,4 @@
-// Shuffles of a warp in native code, which has half of a warp at a time: the other half is in the register file. What a shuffle
+// Shuffles of a warp in native code, which has half of a warp at a time (or a quarter): the other half is in the register file. What a shuffle
 // reads there has to be what the instruction would read, so that a run ends before it where that is not so (HalvesRead).
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// SpanWriter writes how spans (span.h) come from memory and go there: 16 lanes of one, two or four words each, which lie one lane
+// SpanWriter writes how spans (span.h) come from memory and go there: 16 lanes (8 with AVX2) of one, two or four words each, which lie one lane
 // after the other in memory and by words in the processor's registers.
 #pragma once
 #include <span>
@@ -29,6 +29,9 @@ class SpanWriter {
 
  private:
   void put(int from, int lanes, int k2, uint32_t at);
+  // The same without masks, 8 lanes.
+  void load_eight(std::span<const int> d);
+  void store_eight(std::span<const int> words, std::span<const int> t, int k);
   Assembler& a_;
   int order_, other_;
 };

@@ -176,12 +176,15 @@ class Writer {
     return *v;
   }
 
-  void put(const Value& result) {
+  void forget(uint32_t place) {
     std::erase_if(values_, [&](const Value& v) {
-      if (v.place != result.place) return false;
+      if (v.place != place) return false;
       release(v);
       return true;
     });
+  }
+  void put(const Value& result) {
+    forget(result.place);
     values_.push_back(result);
   }
 
@@ -217,6 +220,9 @@ class Writer {
     each_read(in, nullptr, [&](uint32_t p) { operands_.push_back(p); });
     each_write(in, [&](uint32_t p) { operands_.push_back(p); });
     SpanWriter writer(a_, use_.scratch, use_.scratch2);
+    each_write(in, [&](uint32_t p) {  // what it overwrites needs no register any more
+      if (in.guard == kNoRegister || std::ranges::find(span.fill, p) == span.fill.end()) forget(p);
+    });
     const bool is_guarded = in.guard != kNoRegister;
     int k = is_guarded ? load(in.guard, Element::kPredicate, true).reg[0] : 0;
     const auto take_some = [&](size_t count) {
@@ -340,12 +346,9 @@ class Writer {
       case Form::kSwap:  // vpshufd has no second operand
         return a_.vector_imm(row.op, d.reg[0], row.op.wide ? a.reg[0] : 0, a.reg[0], row.imm);
       case Form::kSwapHalves:
-        return a_.load_half(d.reg[0], in.a, false);
+        return a_.load_swapped(d.reg[0], in.a, row.imm);
       case Form::kMoveUp:
-        a_.load_half(use_.scratch, in.a, true);
-        a_.vector_imm(kAlign, d.reg[0], a.reg[0], use_.scratch, static_cast<uint8_t>(16 - in.small));
-        a_.lanes_below(use_.mask_scratch, in.small);
-        return a_.vector(kBlend, d.reg[0], d.reg[0], a.reg[0], use_.mask_scratch);
+        return a_.move_up(d.reg[0], a.reg[0], in.a, in.small);
       case Form::kTable:
         a_.vector(kMove, d.reg[0], 0, a.reg[0]);
         return a_.vector_imm(kTernary, d.reg[0], b.reg[0], c.reg[0], static_cast<uint8_t>(in.small));
