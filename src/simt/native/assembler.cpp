@@ -166,8 +166,7 @@ void Assembler::narrow(int reg, int lower_half, int upper_half, bool upper_words
 
 void Assembler::look_up(int first, int second, int index, const WordTables& tables,
                         std::span<const int> masks, int more) {
-  for (size_t bit = 0; 32u << bit < tables.entries; ++bit)
-    vector(kTest, masks[bit], index, tables.bits[bit]);
+  for (size_t bit = 0; 32u << bit < tables.entries; ++bit) vector(kTest, masks[bit], index, tables.bits[bit]);
   const auto mask_of = [&](uint32_t part) {  // elements whose index has the bits of the number of 32 words
     int found = 0;
     for (size_t bit = 0; part >> bit != 0; ++bit) {

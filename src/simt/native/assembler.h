@@ -136,8 +136,8 @@ class Assembler {
   virtual void narrow(int reg, int lower, int upper, bool upper_words);
   // first, second = the words of both tables at `index`, whose upper bits do not count. The masks, `index` and
   // `more` are overwritten.
-  virtual void look_up(int first, int second, int index, const WordTables& tables,
-                       std::span<const int> masks, int more);
+  virtual void look_up(int first, int second, int index, const WordTables& tables, std::span<const int> masks,
+                       int more);
 
   virtual void with_memory(VectorOp op, int reg, int second, Memory rm, int mask = 0);
   // reg = the words of lanes ^ `by` (not fewer than a vector has), which the register file has at `place`.

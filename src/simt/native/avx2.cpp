@@ -341,8 +341,8 @@ size_t Avx2Assembler::jump_if_lane(uint8_t condition, uint8_t bits) {
 }
 
 // By eight loads of pairs: on an EPYC two gathers take 1.8 times as long.
-void Avx2Assembler::look_up(int first, int second, int index, const WordTables& tables,
-                            std::span<const int>, int) {
+void Avx2Assembler::look_up(int first, int second, int index, const WordTables& tables, std::span<const int>,
+                            int) {
   plain(kAnd, index, index, tables.last);
   plain(kStore, index, kNoSecond, Stack{-32});
   const auto load = [&](int reg, int lane) {  // two pairs

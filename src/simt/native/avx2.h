@@ -30,8 +30,8 @@ class Avx2Assembler : public Assembler {
   void narrow(int reg, int lower, int upper, bool upper_words) override;
   void load_swapped(int reg, uint32_t place, uint32_t by) override;
   void move_up(int reg, int a, uint32_t place, uint32_t by) override;
-  void look_up(int first, int second, int index, const WordTables& tables,
-               std::span<const int> masks, int more) override;
+  void look_up(int first, int second, int index, const WordTables& tables, std::span<const int> masks,
+               int more) override;
 
  private:
   static constexpr int kTemporary = 12;

@@ -17,10 +17,10 @@ constexpr uint32_t kOne = 1 << 23, kInfinity = 0x7f800000;
 
 // Words that instructions take from memory.
 constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff,
-                               32, 64,         63,         127,        0x1ffff,
-                               0xffff,     15,         0x1c,       0xfff,      7,          0x77e2,
-                               0x47e7,     0xff800000, kOne,       kInfinity,  0x80000000, 252u << 23,
-                               0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000};
+                               32,         64,         63,         127,        0x1ffff,    0xffff,
+                               15,         0x1c,       0xfff,      7,          0x77e2,     0x47e7,
+                               0xff800000, kOne,       kInfinity,  0x80000000, 252u << 23, 0x7e800000,
+                               0x3f800000, 0x4b800000, 0x3e800000};
 
 // The sums of partial products that the squarer takes of two groups of four bits, of which one lies 4 below the other: of the
 // bits 1 to 3 of each, a word for one group, four bits of it for the other.
