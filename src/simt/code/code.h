@@ -59,9 +59,9 @@ struct Constant {
   uint32_t bytes;  // of an element
   uint64_t low, high;
   // The value depends on one of these: nothing, the launch (parameters) or the block.
-  enum Kind : uint8_t { kBits, kThread, kShared, kParam } kind = kBits;
+  enum Kind : uint8_t { kBits, kThread, kShared, kParam, kBlock } kind = kBits;
   // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window;
-  // kParam: at offset `low` of Launch::params.
+  // kParam: at offset `low` of Launch::params; kBlock: the block's number along axis `low`.
 };
 
 // The target that code is lowered for.
@@ -114,6 +114,13 @@ struct Code : Target {
   std::shared_ptr<const CountPlan> counting;  // of code that counts what it executes; else null
   std::deque<Source> sources;
   uint64_t register_bytes = 0;
+  // A new place in the register file, of `bytes` a thread. Registers of a power of two would all begin in the same few lines of
+  // the first cache: there is a line between them.
+  uint32_t new_place(uint32_t bytes) {
+    const uint64_t at = register_bytes, size = (uint64_t{bytes} * threads + 63) / 64 * 64;
+    register_bytes = at + size + (size % 256 == 0 ? 64 : 0);
+    return static_cast<uint32_t>(at);
+  }
   std::vector<Constant> constants;
   std::vector<std::vector<uint64_t>> thread_values;
   struct Parameter {

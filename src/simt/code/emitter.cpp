@@ -4,10 +4,9 @@
 namespace triton_runner::simt {
 
 uint32_t Emitter::temporary(uint32_t bytes) {
-  const uint64_t at = code.register_bytes;
-  code.register_bytes = (at + uint64_t{bytes} * code.threads + 63) / 64 * 64;
-  if (given) given->push_back({static_cast<uint32_t>(at), bytes});
-  return static_cast<uint32_t>(at);
+  const uint32_t at = code.new_place(bytes);
+  if (given) given->push_back({at, bytes});
+  return at;
 }
 
 uint32_t Emitter::constant(uint64_t bits, uint32_t bytes) {
@@ -17,6 +16,15 @@ uint32_t Emitter::constant(uint64_t bits, uint32_t bytes) {
     it->second = temporary(bytes);
     const uint64_t high = bytes == 16 && static_cast<int64_t>(bits) < 0 ? ~uint64_t{0} : 0;
     code.constants.push_back({it->second, bytes, bits, high, Constant::kBits});
+  }
+  return it->second;
+}
+
+uint32_t Emitter::block_number(uint32_t axis, uint32_t bytes) {
+  auto [it, is_new] = block_numbers_.try_emplace({axis, bytes}, 0);
+  if (is_new) {
+    it->second = temporary(bytes);
+    code.constants.push_back({it->second, bytes, axis, 0, Constant::kBlock});
   }
   return it->second;
 }

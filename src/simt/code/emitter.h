@@ -34,6 +34,8 @@ class Emitter {
     }
     return it->second;
   }
+  // The place of the block's number along an axis.
+  uint32_t block_number(uint32_t axis, uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF
 
   // Appends an instruction with the guard of the one being lowered.
@@ -65,7 +67,8 @@ class Emitter {
   uint32_t constant_by_thread(std::vector<uint64_t> values, uint32_t bytes);
 
   uint32_t carry_ = kNoRegister;
-  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;  // by bytes, too
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_,
+      block_numbers_;  // by bytes, too
 };
 
 }  // namespace triton_runner::simt

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <triton_runner/machine/grid_worker.h>
+#include <triton_runner/num/by_size.h>
 #include <triton_runner/num/types.h>
 
 #include "async/mbarrier.h"
@@ -121,6 +122,8 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     if (auto* counter = launch.options->counter) counting_ = std::make_unique<Counting>(launch, *counter);
     worker_.counting = counting_.get();
     worker_.each_access = checks_ || counting_;
+    for (const Constant& c : code_.constants)
+      if (c.kind == Constant::kBlock) block_numbers_.push_back(&c);
   }
   ~GridWorker() { give_steps(); }
 
@@ -172,6 +175,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       cta->was_refused = false;
       std::fill_n(cta->shared, std::min(code_.reserved_shared, cta->shared_bytes), std::byte{0});
       if (code_.begin_reserved) code_.begin_reserved(cta->rank, cta->shared);
+      for (const Constant* c : block_numbers_) fill_block_number(*cta, *c);
       begin_paths(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);
@@ -183,6 +187,13 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   void give_steps() {
     launch_.steps.fetch_add(worker_.steps, std::memory_order_relaxed);
     worker_.steps = 0;
+  }
+
+  [[gnu::noinline]] void fill_block_number(Cta& cta, const Constant& c) {
+    num::by_size(c.bytes, [&](auto zero) {
+      using T = decltype(zero);
+      std::fill_n(reinterpret_cast<T*>(cta.regs + c.offset), code_.threads, static_cast<T>(cta.id[c.low]));
+    });
   }
 
   void fill_constants(Cta& cta) {
@@ -434,6 +445,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
   const Code& code_;
   const Tables& tables_;
   Worker worker_;
+  std::vector<const Constant*> block_numbers_;
   std::unique_ptr<Checks> checks_;
   std::unique_ptr<Counting> counting_;
 };

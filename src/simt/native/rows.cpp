@@ -5,6 +5,7 @@
 
 #include <triton_runner/lanes/functions.h>
 
+#include "native/shuffle.h"
 #include "ops/move.h"
 #include "ops/warp.h"
 
@@ -154,7 +155,7 @@ class Rows {
     swap(1, kShuffleWords, 0xb1);
     swap(2, kShuffleWords, 0x4e);
     swap(4, kShuffleQuarters, 0xb1);
-    swap(8, kShuffleQuarters, 0x4e);
+    if (num::current_isa() == num::Isa::kAvx512) swap(8, kShuffleQuarters, 0x4e);  // a turn has 8 lanes else
   }
 
   void conversions() {
@@ -199,6 +200,7 @@ const std::unordered_map<Handler, NativeRow>& native_rows() {
 }
 
 const NativeRow* native_row(Handler run) {
+  if (const NativeRow* row = shuffle_row(run)) return row;
   const auto found = native_rows().find(run);
   return found == native_rows().end() ? nullptr : &found->second;
 }

@@ -220,7 +220,14 @@ bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
 std::pair<uint32_t, uint32_t> ends_of(const Exec& x) {
   uint32_t first = 0, last = x.count - 1;
   if (!x.mask) return {first, last};
+  const auto none_of_eight = [&](uint32_t at) {
+    uint64_t eight;
+    std::memcpy(&eight, x.mask + at, sizeof eight);
+    return eight == 0;
+  };
+  while (first + 8 <= last && none_of_eight(first)) first += 8;
   while (!x.mask[first]) ++first;
+  while (last >= first + 8 && none_of_eight(last - 7)) last -= 8;
   while (!x.mask[last]) --last;
   return {first, last};
 }

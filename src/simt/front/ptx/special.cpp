@@ -121,14 +121,18 @@ uint32_t place_by_thread(Emitter& to, Special special, uint32_t bytes) {
                             [&](uint32_t thread) { return thread_special(to.code, special, thread); });
 }
 
+bool is_block_number(Special s) { return s >= Special::kCtaidX && s <= Special::kCtaidZ; }
+
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
-  if (differs_by_thread(special)) return false;
+  if (differs_by_thread(special) || is_block_number(special)) return false;
   l.code.uses_workspace |= special == Special::kEnvreg1 || special == Special::kEnvreg2;
   return l.emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(special), .imm = bytes});
 }
 
 uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
   if (differs_by_thread(special)) return place_by_thread(l, special, bytes);
+  if (is_block_number(special))
+    return l.block_number(static_cast<uint32_t>(special) - static_cast<uint32_t>(Special::kCtaidX), bytes);
   uint32_t place = l.temporary(bytes);
   read_special(l, special, bytes, place);
   return place;
