@@ -231,6 +231,7 @@ TEST(spans_leave_what_handlers_leave) {
   for (uint32_t seed = 0; seed < most; ++seed)
     for (const bool goes_wrong : {false, true}) compare(seed, goes_wrong, &traps[goes_wrong]);
   if (given) fprintf(stderr, "traps: %zu, %zu\n", traps[0], traps[1]);
+  if (most < 100) return;  // too few to tell
   CHECK(traps[1] > most / 20);
   CHECK(traps[0] < most / 8 && traps[1] < most * 3 / 4);
 }
