@@ -5,7 +5,7 @@
 
 namespace triton_runner::simt {
 
-// Bits of registers are complemented there; `rm` of memory is 0, as rdi, rsi and rax have no upper bits.
+// Bits of registers are complemented there; `rm` of memory is 0, or that of the base: the others have no upper bits.
 void Assembler::prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word) {
   const auto off = [](int value, int bit) { return (~value >> bit & 1); };
   byte(0x62);
@@ -33,6 +33,40 @@ void Assembler::vector(VectorOp op, int reg, int second, Constant16 rm, int mask
   constexpr int kDisp32 = 2 << 6, kRsi = 6;
   byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | kRsi));
   word(rm.at);
+}
+
+void Assembler::with_memory(VectorOp op, int reg, int second, Memory rm, int mask) {
+  prefix(op, reg, second, rm.base, mask, k512);
+  constexpr int kDisp32 = 2 << 6, kSib = 4, kRax = 0;
+  byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | (rm.scale ? kSib : rm.base & 7)));
+  if (rm.scale) byte(static_cast<uint8_t>(std::countr_zero(rm.scale) << 6 | kRax << 3 | (rm.base & 7)));
+  word(rm.at);
+}
+
+void Assembler::begin_at(uint32_t index, bool by_lane) {
+  for (const int b : {0x49, 0x8b, 0x88}) byte(static_cast<uint8_t>(b));  // mov rcx, [r8 + 8 * index]
+  word(8 * index);
+  if (by_lane)
+    for (const int b : {0x48, 0x8d, 0x0c, 0xc1}) byte(static_cast<uint8_t>(b));  // lea rcx, [rcx + 8 * rax]
+}
+
+void Assembler::load_half(int reg, uint32_t place, bool first) {
+  for (const int b :
+       {0x89, 0xc1, 0x83, first ? 0xe1 : 0xf1, first ? 0xef : 0x10})  // mov ecx, eax; and or xor
+    byte(static_cast<uint8_t>(b));
+  prefix(kLoad, reg, 0, 0, 0, k512);
+  constexpr int kDisp32 = 2 << 6, kSib = 4, kRdi = 7, kBy4 = 2 << 6;
+  byte(static_cast<uint8_t>(kDisp32 | (reg & 7) << 3 | kSib));
+  byte(static_cast<uint8_t>(kBy4 | kRcx << 3 | kRdi));
+  word(place);
+}
+
+void Assembler::lanes_below(int reg, uint32_t count) {
+  // mov ecx, eax; and ecx, 16; shr ecx, 4; dec ecx; and ecx, lanes; kmovw reg, ecx
+  for (const int b : {0x89, 0xc1, 0x83, 0xe1, 0x10, 0xc1, 0xe9, 0x04, 0xff, 0xc9, 0x81, 0xe1})
+    byte(static_cast<uint8_t>(b));
+  word((uint32_t{1} << count) - 1);
+  for (const int b : {0xc5, 0xf8, 0x92, 0xc0 | reg << 3 | kRcx}) byte(static_cast<uint8_t>(b));
 }
 
 void Assembler::constants_at(const void* place) {

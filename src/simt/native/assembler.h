@@ -4,7 +4,8 @@
 //   a.vector(kAddPs, 2, 0, 1);          vaddps zmm2, zmm0, zmm1
 //   a.vector(kLoad, 3, Home{512, 4});   vmovups zmm3, [rdi + 4 * rax + 512]
 //
-// rdi is the register file, eax the lane, rsi where constants are: native.cpp and the writer say who sets them.
+// rdi is the register file, eax the lane, rsi where constants are, r8 where spans begin (span.h), r9 where what orders their words
+// is: native.cpp and the writer say who sets them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -44,7 +45,8 @@ inline constexpr VectorOp
     kCompareSigned{VectorOp::k0F3A, VectorOp::k66, false, 0x1f}, kCompareUnsigned{VectorOp::k0F3A, VectorOp::k66, false, 0x1e},
     kShiftBy{VectorOp::k0F, VectorOp::k66, true, 0x73},
     kShuffleWords{VectorOp::k0F, VectorOp::k66, false, 0x70}, kShuffleQuarters{VectorOp::k0F3A, VectorOp::k66, true, 0x43},
-    kBlend{VectorOp::k0F38, VectorOp::k66, false, 0x64},
+    kPick{VectorOp::k0F38, VectorOp::k66, false, 0x7e},  // of two vectors, by numbers: vpermt2d
+    kAlign{VectorOp::k0F3A, VectorOp::k66, false, 0x03}, kBlend{VectorOp::k0F38, VectorOp::k66, false, 0x64},
     kExtendSigned{VectorOp::k0F38, VectorOp::k66, false, 0x25}, kExtendUnsigned{VectorOp::k0F38, VectorOp::k66, false, 0x35},
     kTruncate{VectorOp::k0F38, VectorOp::kF3, false, 0x35},
     kUpperHalf{VectorOp::k0F3A, VectorOp::k66, true, 0x3b}, kInsertUpper{VectorOp::k0F3A, VectorOp::k66, true, 0x3a},
@@ -66,6 +68,14 @@ struct Home {
   uint32_t bytes;
 };
 
+// Memory at [base + scale * rax + at], or (scale 0) [base + at]; `base` is the number of rcx or r9.
+struct Memory {
+  int base;
+  uint32_t scale;
+  uint32_t at;
+};
+inline constexpr int kRcx = 1, kR9 = 9;
+
 // A constant, at [rsi + at]: a vector, or one word for all elements.
 struct Constant16 {
   uint32_t at;
@@ -86,6 +96,7 @@ class Assembler {
   }
   void vector(VectorOp op, int reg, Home home, Length length = k512);
   void vector(VectorOp op, int reg, int second, Constant16 rm, int mask = 0);
+  void with_memory(VectorOp op, int reg, int second, Memory rm, int mask = 0);
   void vector_imm(VectorOp op, int reg, int second, Constant16 rm, uint8_t imm, int mask = 0) {
     vector(op, reg, second, rm, mask);
     byte(imm);
@@ -94,8 +105,14 @@ class Assembler {
   void shift_mask(bool left, int reg, int rm, uint8_t by);
   // zmm `reg` = the word in each element.
   void broadcast(int reg, uint32_t word);
+  // Loads a place from the other half of a warp (its first one: from it or, in that, from itself).
+  void load_half(int reg, uint32_t place, bool first);
+  // k `reg` = the lanes below `count`, in the first half of a warp; none in the second.
+  void lanes_below(int reg, uint32_t count);
   // rsi = where constants are.
   void constants_at(const void* place);
+  // rcx = the address of number `index` of those at r8, plus 8 times the lane.
+  void begin_at(uint32_t index, bool by_lane);
   void byte(uint8_t value) { bytes.push_back(value); }
   void word(uint32_t value) {
     for (int k = 0; k < 32; k += 8) byte(static_cast<uint8_t>(value >> k));

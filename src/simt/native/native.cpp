@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/mman.h>
@@ -16,6 +18,8 @@
 #include <triton_runner/lanes/functions.h>
 #include <triton_runner/lanes/sums.h>
 
+#include "native/shuffle.h"
+#include "native/span_writer.h"
 #include "native/writer.h"
 #include "ops/memory.h"
 #include "ops/move.h"
@@ -24,12 +28,21 @@
 namespace triton_runner::simt {
 
 using RunLanes = void (*)(std::byte* registers, uint32_t first, uint32_t end);
+using RunSpans = void (*)(std::byte* registers, uint32_t first, uint32_t end, uint64_t nothing,
+                          std::byte* const* begins, const void* constants);
 
 // Instr::native of the first instruction of a run, or of moves in front of a load.
 struct Native {
   Handler first;   // that instruction's own
   uint32_t count;  // instructions
   RunLanes run;    // null: of moves
+  // The longer run with loads and stores that begins here, if one does.
+  struct WithSpans {
+    Handler otherwise;  // where it is not for a path
+    uint32_t count = 0;
+    RunSpans run = nullptr;
+    std::shared_ptr<Spans> spans;
+  } with_spans{};
 };
 
 namespace {
@@ -42,6 +55,21 @@ void run_native(Lanes& lanes, const Operands& in) {
   const Native& n = *instr_of(in).native;
   if (x.mask || !x.whole_runs || x.pc + (n.count - 1) > x.limit) return n.first(lanes, in);
   n.run(x.regs, x.first, x.first + x.count);
+  x.pc += n.count - 1;
+  x.beyond += n.count - 1;
+}
+
+// A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses.
+void run_spans(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const Native::WithSpans& n = instr_of(in).native->with_spans;
+  const Launch& launch = *x.worker->launch;
+  std::byte* begins[kMostAccesses];
+  if (x.mask || !x.whole_runs || x.worker->each_access || (launch.options->checks & exec::kCheckView) ||
+      x.count != x.code().threads || x.pc + (n.count - 1) > x.limit || !begin_spans(x, *n.spans, begins))
+    return n.otherwise(lanes, in);
+  if (n.spans->stores) x.worker->launch->progress.changed();
+  n.run(x.regs, 0, x.count, 0, begins, SpanWriter::constants());
   x.pc += n.count - 1;
   x.beyond += n.count - 1;
 }
@@ -122,6 +150,8 @@ class Parts {
     index_ = index, scratch_used_ = 0;
     if (in.run == handler<load_param>)
       parts = parameter(in);
+    else if (const std::optional<Instr> shuffle = shuffle_part(in))
+      parts = {*shuffle};
     else if (in.run == unpack_)
       parts = unpacked(in);
     else if (in.run == divide_)
@@ -141,7 +171,9 @@ class Parts {
  private:
   static bool is_native(const Instr& in) {
     const NativeRow* row = native_row(in.run);
-    if (row && row->form == Form::kSwap && in.guard != kNoRegister) return false;  // the warp has to be whole
+    const bool needs_warp =
+        row && (row->form == Form::kSwap || row->form == Form::kSwapHalves || row->form == Form::kMoveUp);
+    if (needs_warp && in.guard != kNoRegister) return false;
     return row && in.d != kNoRegister && in.a != kNoRegister &&
            (row->b == Element::kNone || in.b != kNoRegister) &&
            (row->c == Element::kNone || in.c != kNoRegister);
@@ -345,14 +377,76 @@ std::vector<uint32_t> local_places(const Code& code, const std::vector<Instr>& r
     return std::find(all.begin(), all.end(), p) != all.end();
   };
   for (const Instr& in : run) {
-    for (const uint32_t p : {in.a, in.b, in.c, in.guard, in.guard == kNoRegister ? kNoRegister : in.d})
-      if (p != kNoRegister && !has(local, p)) read.push_back(p);
-    const auto uses = code.uses.find(in.d);
-    if (uses == code.uses.end() || uses->second.begin < begin || uses->second.end > end) continue;
-    if (!has(read, in.d) && !has(local, in.d)) local.push_back(in.d);
+    each_read(in, native_row(in.run), [&](uint32_t p) {
+      if (!has(local, p)) read.push_back(p);
+    });
+    each_write(in, [&](uint32_t p) {
+      const auto uses = code.uses.find(p);
+      if (uses == code.uses.end() || uses->second.begin < begin || uses->second.end > end) return;
+      if (!has(read, p) && !has(local, p)) local.push_back(p);
+    });
   }
+  for (const Instr& in : run) std::erase(local, read_of_other_half(in));
   std::sort(local.begin(), local.end());
   return local;
+}
+
+// Leaves out what nobody needs: addresses of accesses that are spans, mostly.
+void drop_unread(std::vector<Instr>& run, std::span<const uint32_t> local) {
+  std::set<uint32_t> read;
+  std::vector<Instr> kept;
+  for (auto in = run.rbegin(); in != run.rend(); ++in) {
+    const SpanPart* span = span_of(*in);
+    bool is_needed = span && span->store;
+    each_write(*in, [&](uint32_t p) {
+      is_needed = is_needed || read.contains(p) || !std::binary_search(local.begin(), local.end(), p);
+    });
+    if (!is_needed) continue;
+    if (in->guard == kNoRegister) each_write(*in, [&](uint32_t p) { read.erase(p); });
+    each_read(*in, native_row(in->run), [&](uint32_t p) { read.insert(p); });
+    kept.push_back(*in);
+  }
+  run.assign(kept.rbegin(), kept.rend());
+}
+
+// A run of the code, and where its native code is.
+struct Run {
+  size_t begin, count = 0, at = 0;
+  std::vector<Instr> body{};
+  std::shared_ptr<Spans> spans{};
+  size_t prepare_at = 0;
+};
+
+// The runs with loads and stores.
+std::vector<Run> find_span_runs(Code& code, Parts& parts) {
+  std::vector<Run> runs;
+  SpanFinder finder(code);
+  const auto is_cut = [&](uint32_t from, uint32_t count) {
+    for (uint32_t k = 0; k < count; ++k)
+      if (code.targets.contains(from + k)) return true;
+    return false;
+  };
+  for (uint32_t i = 0; i < code.instrs.size();) {
+    const uint32_t begin = i;
+    HalvesRead halves;
+    parts.begin_run();
+    finder.begin();
+    while (i < code.instrs.size() && finder.size() < kMost) {
+      const uint32_t filled = filled_load(code, i), count = std::max(filled, 1u);
+      if (i == begin ? code.instrs[i].guard != kNoRegister || is_cut(i + 1, count - 1) : is_cut(i, count))
+        break;
+      const std::vector<Instr> more = filled ? std::vector<Instr>() : parts.of(i);
+      if (!halves.fits(more)) break;
+      if (!more.empty())
+        finder.add(more);
+      else if (!finder.add_access({&code.instrs[i], count - 1}, code.instrs[i + count - 1], halves))
+        break;
+      i += count;
+    }
+    if (finder.has_accesses()) runs.push_back({begin, i - begin, 0, finder.body(), finder.finish()});
+    if (i == begin) ++i;
+  }
+  return runs;
 }
 
 // Pages with the code, or null where the system gives none.
@@ -375,56 +469,81 @@ std::shared_ptr<std::byte> executable(const std::vector<uint8_t>& bytes) {
 void compile_runs(Code& code) {
   if (num::current_isa() != num::Isa::kAvx512) return;
   Parts parts(code);
-  struct Found {
-    size_t begin, count, at;
-    std::vector<Instr> body;
-  };
-  std::vector<Found> runs;
+  std::vector<Run> runs;
+  std::vector<std::pair<uint32_t, uint32_t>>
+      filled;  // loads with moves in front of them, and how many instructions
   for (uint32_t i = 0; i < code.instrs.size();) {
     if (const uint32_t count = filled_load(code, i)) {
-      Instr& in = code.instrs[i];
-      in.native = code.keep(Native{in.run, count, nullptr});
-      in.run = run_filled;
+      filled.emplace_back(i, count);
       i += count;
       continue;
     }
-    Found run{i, 0, 0, {}};
+    Run run{i};
+    HalvesRead halves;
     parts.begin_run();
     for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);
-      if (more.empty() || filled_load(code, i)) break;
+      if (more.empty() || filled_load(code, i) || !halves.fits(more)) break;
       run.body.insert(run.body.end(), more.begin(), more.end());
     }
     run.count = i - run.begin;
     if (run.count >= kLeast) runs.push_back(std::move(run));
     if (i == run.begin) ++i;
   }
+  for (Run& run : find_span_runs(code, parts)) runs.push_back(std::move(run));
   std::vector<uint32_t> uniform;
   for (const Constant& c : code.constants)
     if (c.kind != Constant::kThread) uniform.push_back(c.offset);
   std::sort(uniform.begin(), uniform.end());
   std::vector<uint8_t> bytes;
-  for (Found& run : runs) {
-    const std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
-    const std::vector<uint8_t> written = write_native(run.body, {uniform, local});
-    run.at = bytes.size();
+  const auto append = [&](std::span<const Instr> body, std::span<const uint32_t> local) {
+    const std::vector<uint8_t> written = write_native(body, {uniform, local});
+    const size_t at = bytes.size();
     bytes.insert(bytes.end(), written.begin(), written.end());
     bytes.resize((bytes.size() + 63) / 64 * 64);
+    return at;
+  };
+  for (Run& run : runs) {
+    const std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
+    if (run.spans) drop_unread(run.body, local);
+    run.at = append(run.body, local);
+    if (run.spans && !run.spans->slice.empty()) run.prepare_at = append(run.spans->slice, run.spans->local());
+  }
+  for (const auto& [at, count] : filled) {
+    Instr& in = code.instrs[at];
+    in.native = code.keep(Native{in.run, count, nullptr});
+    in.run = run_filled;
   }
   if (runs.empty()) return;
   const std::shared_ptr<std::byte> pages = executable(bytes);
   if (!pages) return;
   code.kept.push_back(pages);
-  for (const Found& run : runs) {
+  for (Run& run : runs) {
     Instr& in = code.instrs[run.begin];
-    in.native = code.keep(
-        Native{in.run, static_cast<uint32_t>(run.count), reinterpret_cast<RunLanes>(pages.get() + run.at)});
-    in.run = run_native;
+    Native native = in.native ? *in.native : Native{in.run, 1, nullptr};
+    const auto count = static_cast<uint32_t>(run.count);
+    if (run.spans) {
+      if (!run.spans->slice.empty())
+        run.spans->prepare = reinterpret_cast<RunLanes>(pages.get() + run.prepare_at);
+      native.with_spans = {in.run, count, reinterpret_cast<RunSpans>(pages.get() + run.at), run.spans};
+      in.run = run_spans;
+    } else {
+      native.count = count;
+      native.run = reinterpret_cast<RunLanes>(pages.get() + run.at);
+      in.run = run_native;
+    }
+    in.native = code.keep(native);
   }
 }
 #else
 void compile_runs(Code&) {}
 #endif
+
+size_t count_span_runs(const Code& code) {
+  return static_cast<size_t>(std::count_if(code.instrs.begin(), code.instrs.end(), [](const Instr& in) {
+    return in.native && in.native->with_spans.spans;
+  }));
+}
 
 }  // namespace triton_runner::simt

@@ -6,6 +6,8 @@
 //   sub.f32 %r59, %r1, %r58;     vmovups zmm0, [%r1]; vmovups zmm1, [%r58]; vsubps zmm2, zmm0, zmm1
 //   mul.f32 %r74, %r59, 1.44;    vbroadcastss zmm3, [1.44]; vmulps zmm4, zmm2, zmm3      %r59 is used nowhere else: not stored
 //
+// Loads and stores belong to a run, too, where all lanes' memory lies in a row (span.h).
+//
 // The bits are those of the handlers (rows.cpp says what each one becomes). Where native code is not for a path (some of its
 // threads are off, another path waits in the run, somebody looks at each instruction) the instructions run one by one.
 #pragma once
@@ -15,5 +17,8 @@ namespace triton_runner::simt {
 
 // Finds runs and compiles them; nothing where the machine, or the instruction set that was chosen, has no AVX-512.
 void compile_runs(Code& code);
+
+// Counts the runs with loads and stores that it has made.
+size_t count_span_runs(const Code& code);
 
 }  // namespace triton_runner::simt

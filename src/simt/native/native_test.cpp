@@ -56,7 +56,8 @@ class Program {
     const std::vector<std::pair<Handler, NativeRow>> rows(in_order.begin(), in_order.end());
     for (size_t i = 0; i < length; ++i) {
       Instr& in = code_.instrs.emplace_back();
-      if (const size_t kind = below(16); kind == 0)
+      const size_t kind = below(16);
+      if (kind == 0)
         compare(in);
       else if (kind == 3)
         add_three(in);
@@ -66,9 +67,12 @@ class Program {
         unpack(in);
       else if (kind == 2)
         divide(in);
+      else if (kind == 5)
+        shuffle(in);
       else
         take_row(in, rows[below(rows.size())]);
       const NativeRow* row = native_row(in.run);
+      if (kind == 5) continue;
       if (below(4) == 0 && !(row && row->form == Form::kSwap)) {
         in.guard = place(Element::kPredicate);
         in.guard_flip = below(2) ? 0xff : 0;
@@ -156,6 +160,15 @@ class Program {
     in.d = place(Element::kWord, true);
     in.a = place(Element::kWord), in.b = place(Element::kWord);
     in.c = below(4) ? places_[Element::kWord][4 * below(kPlaces / 4)] : place(Element::kWord);
+  }
+  // Up by a power of 2, of all lanes of a warp or of parts of it, or with another lane.
+  void shuffle(Instr& in) {
+    in.d = place(Element::kWord, true);
+    in.a = place(Element::kWord);
+    in.imm = in.a;  // a membermask that nobody looks at
+    const bool up = below(2);
+    set_shuffle(in, code_, up ? ShuffleKind::kUp : ShuffleKind::kBfly, 1u << below(5),
+                up ? (below(4) ? 0 : 0x1000) : 31);
   }
   void unpack(Instr& in) {
     in.run = lanes::find(lanes::Operation::kMov, lanes::Type::kB64, lanes::Type::kB32, lanes::kVHi);

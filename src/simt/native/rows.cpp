@@ -5,6 +5,7 @@
 
 #include <triton_runner/lanes/functions.h>
 
+#include "native/shuffle.h"
 #include "ops/move.h"
 #include "ops/warp.h"
 
@@ -199,6 +200,7 @@ const std::unordered_map<Handler, NativeRow>& native_rows() {
 }
 
 const NativeRow* native_row(Handler run) {
+  if (const NativeRow* row = shuffle_row(run)) return row;
   const auto found = native_rows().find(run);
   return found == native_rows().end() ? nullptr : &found->second;
 }

@@ -26,12 +26,14 @@ enum class Form : uint8_t {
   kCompare,  // d = a imm b
   kSelect,   // d = c ? a : b
   kMove,
-  kSwap,   // d = a of the lane whose number has another bit, up to 8, by op with imm
-  kMasks,  // d = mask_op(a, b)
-  kTable,  // d = a, b and c looked up in a table of 8 bits, Operands::small
-  kPack,   // d = b above a
-  kUpper,  // d = the upper word of a
-  kEx2,    // .approx of a float, of .ftz if `imm`
+  kSwap,  // d = a of the lane whose number has another bit, up to 8, by op with imm
+  kSwapHalves,
+  kMoveUp,  // of a warp (shuffle.h): d = a of lane ^ 16; of the lane Operands::small below, or its own
+  kMasks,   // d = mask_op(a, b)
+  kTable,   // d = a, b and c looked up in a table of 8 bits, Operands::small
+  kPack,    // d = b above a
+  kUpper,   // d = the upper word of a
+  kEx2,     // .approx of a float, of .ftz if `imm`
   kReciprocal,
   kDivisionFactor,  // what a divisor and its reciprocal are multiplied with
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <utility>
 
 #include <triton_runner/lanes/approximations.h>
 
@@ -17,9 +18,9 @@ constexpr uint32_t kOne = 1 << 23, kInfinity = 0x7f800000;
 
 // Words that instructions take from memory.
 constexpr uint32_t kWords[] = {
-    0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff, 1 << 22,    1 << 21,    0x1ffff,
-    0xffff,     15,         0x1c,       0xfff,      7,          0x77e2,     0x47e7,     0xff800000, kOne,
-    kInfinity,  0x80000000, 1 << 20,    252u << 23, 0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000};
+    0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff, 1 << 22,   1 << 21,    0x1ffff,
+    0xffff,     15,         0x1c,       0xfff,      7,          0x77e2,     0x47e7,    0xff800000, kOne,
+    kInfinity,  0x80000000, 252u << 23, 0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000};
 
 // The sums of partial products that the squarer takes of two groups of four bits, of which one lies 4 below the other: of the
 // bits 1 to 3 of each, a word for one group, four bits of it for the other.
@@ -71,21 +72,25 @@ const void* UnitWriter::constants() {
 void UnitWriter::look_up(uint8_t by, uint32_t c0, uint32_t c12, uint32_t tables) {
   const int index = at(kFirst);
   shift(kRight, index, at(kPrepared), by);
-  const auto mask_of = [&](uint32_t table) {  // elements whose index has the bits of the table's number
-    if (table == 0) return 0;
-    int mask = 0;
-    for (uint32_t bit = 0; bit < 3; ++bit) {
-      if (!(table >> bit & 1)) continue;
-      const int next = t_.masks[bit + (tables == 4)];
-      if (mask != 0) a_.mask(MaskOp::kAnd, t_.more, mask, next);
-      mask = mask ? t_.more : next;
+  const auto mask_of =
+      [&](uint32_t pair) {  // elements whose index has the bits of the number of a pair of tables
+        int mask = 0;
+        for (uint32_t bit = 0; bit < 2; ++bit) {
+          if (!(pair >> bit & 1)) continue;
+          const int next = t_.masks[bit + (tables == 4 ? 2 : 1)];
+          if (mask != 0) a_.mask(MaskOp::kAnd, t_.more, mask, next);
+          mask = mask ? t_.more : next;
+        }
+        return mask;
+      };
+  for (uint32_t k = 0; k < tables; k += 2) {
+    const int mask = mask_of(k / 2), more = at(kSecond);
+    for (const auto& [found, table] : {std::pair{at(kC0), c0}, {at(kC12), c12}}) {
+      const int part = k == 0 ? found : more;
+      a_.vector(kLoad, part, 0, Constant16{table + 64 * k, false});
+      a_.vector(kPick, part, index, Constant16{table + 64 * k + 64, false});
+      if (k) a_.vector(kMove, found, 0, part, mask);
     }
-    return mask;
-  };
-  for (uint32_t k = 0; k < tables; ++k) {
-    const int mask = mask_of(k);
-    a_.vector(kLookUp, at(kC0), index, Constant16{c0 + 64 * k, false}, mask);
-    a_.vector(kLookUp, at(kC12), index, Constant16{c12 + 64 * k, false}, mask);
   }
 }
 
@@ -165,7 +170,6 @@ void UnitWriter::ex2(int d, int a, bool flush) {
   a_.vector(kTestNot, is_whole, fixed, constant(0x007fffff), is_negative);
   a_.vector_imm(kTernary, fixed, fixed, fixed, kComplement, is_negative);
   a_.vector(kSub, fixed, fixed, constant(~uint32_t{0}), is_whole);
-  a_.vector(kTest, t_.masks[1], fixed, constant(1 << 21));
   a_.vector(kTest, t_.masks[2], fixed, constant(1 << 22));
   look_up(17, offsetof(Constants, ex2.c0), offsetof(Constants, ex2.c12), 4);
   a_.vector(kAnd, at(kPoint), fixed, constant(0x1ffff));
@@ -185,11 +189,8 @@ void UnitWriter::reciprocal(int d, int a, bool flush) {
     a_.vector(kMulPs, t, a, t);
   }
   a_.vector(kAnd, size, flush ? a : t, nan_);
-  for (uint32_t k = 0; k < 3; ++k)
-    a_.vector(kTest, t_.masks[k], size,
-              k == 0   ? constant(1 << 20)
-              : k == 1 ? constant(1 << 21)
-                       : constant(1 << 22));
+  a_.vector(kTest, t_.masks[1], size, constant(1 << 21));
+  a_.vector(kTest, t_.masks[2], size, constant(1 << 22));
   look_up(16, offsetof(Constants, rcp.c0), offsetof(Constants, rcp.c12), 8);
   a_.vector(kAnd, at(kPoint), size, constant(0xffff));
   square(d, 0);

@@ -2,8 +2,10 @@
 #include "native/writer.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
+#include "native/span_writer.h"
 #include "native/unit.h"
 
 namespace triton_runner::simt {
@@ -28,16 +30,24 @@ class Writer {
  public:
   Writer(std::span<const Instr> run, const PlaceFacts& facts) : run_(run), facts_(facts) {
     for (const Instr& in : run) rows_.push_back(native_row(in.run));
+    for (size_t i = 0; i < run.size(); ++i) {
+      each_read(run[i], rows_[i], [&](uint32_t p) { uses_[p].push_back({i, true}); });
+      each_write(run[i], [&](uint32_t p) { uses_[p].push_back({i, false}); });
+    }
   }
 
   std::vector<uint8_t> write() {
     for (const int b : {0x89, 0xf0}) a_.byte(static_cast<uint8_t>(b));  // mov eax, esi
     a_.broadcast(kNan, 0x7fffffff);
-    if (std::any_of(rows_.begin(), rows_.end(), [](const NativeRow* row) { return is_of_unit(row->form); }))
+    if (std::any_of(rows_.begin(), rows_.end(),
+                    [](const NativeRow* row) { return row && is_of_unit(row->form); }))
       a_.constants_at(UnitWriter::constants());
     const size_t turn = a_.bytes.size();
     for (at_ = 0; at_ < run_.size(); ++at_) {
-      step(run_[at_], *rows_[at_]);
+      if (const SpanPart* span = span_of(run_[at_]))
+        access(run_[at_], *span);
+      else
+        step(run_[at_], *rows_[at_]);
       drop_dead();
     }
     for (Value& v : values_) keep(v);
@@ -56,16 +66,11 @@ class Writer {
 
   // The next instruction from `from` on that reads the place before one writes it.
   size_t next_use(uint32_t place, size_t from) const {
-    for (size_t i = from; i < run_.size(); ++i) {
-      const NativeRow& row = *rows_[i];
-      const Instr& in = run_[i];
-      if (in.guard != kNoRegister && (in.guard == place || in.d == place)) return i;
-      if ((row.a != Element::kNone && in.a == place) || (row.b != Element::kNone && in.b == place) ||
-          (row.c != Element::kNone && in.c == place))
-        return i;
-      if (in.d == place) return kNever;
-    }
-    return kNever;
+    const auto found = uses_.find(place);
+    if (found == uses_.end()) return kNever;
+    const auto next = std::lower_bound(found->second.begin(), found->second.end(), from,
+                                       [](const Use& use, size_t i) { return use.at < i; });
+    return next == found->second.end() || !next->reads ? kNever : next->at;
   }
 
   static uint32_t bytes_of(Element e) { return e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8; }
@@ -197,12 +202,57 @@ class Writer {
     if (row.c != Element::kNone) c = load(in.c, row.c, row.any_nan);
     Value d{in.d, row.d};
     const bool moves = row.form == Form::kMove || row.form == Form::kSwap;
+    if (row.form == Form::kMoveUp || row.form == Form::kSwapHalves) a.any_nan = false;
     const bool is_settled = row.form == Form::kExtremumNan || is_of_unit(row.form);
     d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && !is_settled;
     for (int h = 0; h < halves(row.d); ++h) d.reg[h] = take(row.d);
     write(row, in, d, a, b, c);
     if (in.guard != kNoRegister) keep_others(in, d);
     put(d);
+  }
+
+  void access(const Instr& in, const SpanPart& span) {
+    operands_ = {in.guard};
+    each_read(in, nullptr, [&](uint32_t p) { operands_.push_back(p); });
+    each_write(in, [&](uint32_t p) { operands_.push_back(p); });
+    SpanWriter writer(a_, kScratch, kScratch2);
+    const bool is_guarded = in.guard != kNoRegister;
+    int k = is_guarded ? load(in.guard, Element::kPredicate, true).reg[0] : 0;
+    const auto take_some = [&](size_t count) {
+      std::vector<int> taken;
+      while (taken.size() < count) taken.push_back(take(Element::kWord));
+      return taken;
+    };
+    const auto give_back = [&](int r) { taken(Element::kWord, r) = false; };
+    if (span.store) {
+      std::vector<int> words;
+      for (uint32_t w = 0; w < span.words; ++w)
+        words.push_back(load(span.regs[w], Element::kWord, false).reg[0]);
+      const std::vector<int> t = take_some(span.words == 1 ? 0 : 4);
+      const int more = is_guarded && span.words > 1 ? take(Element::kPredicate) : kMaskScratch;
+      if (is_guarded && in.guard_flip) a_.mask(MaskOp::kNot, kMaskScratch, 0, k), k = kMaskScratch;
+      writer.store(span.index, words, t, k, more);
+      if (more != kMaskScratch) taken(Element::kPredicate, more) = false;
+      std::for_each(t.begin(), t.end(), give_back);
+      return;
+    }
+    std::vector<Value> old(span.words);
+    for (uint32_t w = 0; w < span.words && is_guarded; ++w)
+      if (span.regs[w] != kNoRegister) old[w] = load(span.fill[w], Element::kWord, false);
+    std::vector<int> d = take_some(span.words == 4 ? 5 : span.words);
+    writer.load(span.index, d);
+    if (is_guarded && in.guard_flip) a_.mask(MaskOp::kNot, kMaskScratch, 0, k), k = kMaskScratch;
+    for (uint32_t w = 0; w < span.words && is_guarded; ++w) {
+      const int r = d[SpanWriter::word_at(span.words, w)];
+      if (span.regs[w] != kNoRegister) a_.vector(kBlend, r, old[w].reg[0], r, k);
+    }
+    for (uint32_t w = 0; w < span.words; ++w) {
+      if (span.regs[w] == kNoRegister) continue;
+      int& r = d[SpanWriter::word_at(span.words, w)];
+      put({.place = span.regs[w], .element = Element::kWord, .reg = {std::exchange(r, -1), -1}});
+    }
+    for (const int r : d)
+      if (r >= 0) give_back(r);
   }
 
   // Lanes that the guard does not have keep the value that they had.
@@ -303,6 +353,13 @@ class Writer {
         return;
       case Form::kSwap:  // vpshufd has no second operand
         return a_.vector_imm(row.op, d.reg[0], row.op.wide ? a.reg[0] : 0, a.reg[0], row.imm);
+      case Form::kSwapHalves:
+        return a_.load_half(d.reg[0], in.a, false);
+      case Form::kMoveUp:
+        a_.load_half(kScratch, in.a, true);
+        a_.vector_imm(kAlign, d.reg[0], a.reg[0], kScratch, static_cast<uint8_t>(16 - in.small));
+        a_.lanes_below(kMaskScratch, in.small);
+        return a_.vector(kBlend, d.reg[0], d.reg[0], a.reg[0], kMaskScratch);
       case Form::kTable:
         a_.vector(kMove, d.reg[0], 0, a.reg[0]);
         return a_.vector_imm(kTernary, d.reg[0], b.reg[0], c.reg[0], static_cast<uint8_t>(in.small));
@@ -334,6 +391,11 @@ class Writer {
   PlaceFacts facts_;
   Assembler a_;
   size_t at_ = 0;
+  struct Use {
+    size_t at;
+    bool reads;
+  };
+  std::unordered_map<uint32_t, std::vector<Use>> uses_;  // of places, in their order
   std::vector<uint32_t> operands_;
   std::vector<Value> values_;
   bool vectors_[32] = {}, masks_[8] = {};

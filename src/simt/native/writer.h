@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "native/rows.h"
+#include "native/span.h"
 
 namespace triton_runner::simt {
 
@@ -15,7 +15,8 @@ struct PlaceFacts {
   std::span<const uint32_t> local;    // of the run, sorted
 };
 
-// The bytes of `void run(std::byte* registers, uint32_t first, uint32_t end)` for lanes [first, end), whole warps.
+// The bytes of `void run(std::byte* registers, uint32_t first, uint32_t end)` for lanes [first, end), whole warps; of a run with
+// accesses, `void run(registers, first, end, 0, begins, SpanWriter::constants())`, begins being what begin_spans() finds.
 std::vector<uint8_t> write_native(std::span<const Instr> run, const PlaceFacts& facts);
 
 }  // namespace triton_runner::simt

@@ -128,6 +128,8 @@ Handler xor_handler(uint32_t by) {
   return base::look_up(kHandlers, by).value_or(nullptr);
 }
 
+Handler table_shuffle() { return handler<run_shfl_table>; }
+
 namespace {
 
 // Every lane reads from lane `small`.

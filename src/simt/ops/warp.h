@@ -18,6 +18,8 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
 
 // The handler of a shuffle d = a of lane i ^ `by`, a power of 2 below 32; null for others.
 Handler xor_handler(uint32_t by);
+// The handler of other shuffles whose lanes are known: data is a ShuffleTable, e the predicate or none.
+Handler table_shuffle();
 
 // Runs the instruction to which `data` points, with all threads of each warp that has one on.
 void run_for_warp(Lanes& l, const Operands& in);

@@ -1,0 +1,404 @@
+// Implements SpanFinder, which says what addresses are sums of, and begin_spans(), which looks at the sums.
+#include "native/span.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr uint32_t kStrip = 16;  // lanes of a place that is not whole
+
+uint32_t bytes_of(Element e) { return e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8; }
+
+bool is_op(VectorOp a, VectorOp b) { return a.table == b.table && a.prefix == b.prefix && a.code == b.code; }
+
+}  // namespace
+
+void span_part(Lanes&, const Operands&) {}
+
+std::vector<uint32_t> Spans::local() const {
+  std::vector<uint32_t> places;
+  for (const Instr& in : slice)
+    if (std::ranges::find(kept, in.d) == kept.end()) places.push_back(in.d);
+  std::ranges::sort(places);
+  return places;
+}
+
+void SpanFinder::begin() { facts_.clear(), parts_.clear(), needs_.clear(), accesses_.clear(); }
+
+SpanFinder::Fact SpanFinder::fact(uint32_t place, Element e) {
+  for (; constants_seen_ < code_.constants.size(); ++constants_seen_)
+    constant_index_.emplace(code_.constants[constants_seen_].offset, constants_seen_);
+  if (const auto found = facts_.find(place); found != facts_.end()) return found->second;
+  Fact f{.kind = Fact::kEven, .whole = true, .place = place, .bytes = bytes_of(e)};
+  if (const auto at = constant_index_.find(place); at != constant_index_.end()) {
+    const Constant& c = code_.constants[at->second];
+    f.whole = false;
+    f.uniform = f.even = true;
+    if (c.bytes != f.bytes) f.kind = Fact::kNothing;
+    if (c.kind == Constant::kBits) {
+      f.known = std::make_shared<std::vector<uint64_t>>(code_.threads, c.low);
+    } else if (c.kind == Constant::kThread) {
+      f.known = std::make_shared<std::vector<uint64_t>>(code_.thread_values[c.low]);
+    }
+    if (f.known && f.kind != Fact::kNothing) return known_fact(std::move(f));
+  } else if (e == Element::kPredicate) {
+    f.kind = Fact::kNothing;
+  }
+  return f;
+}
+
+// Says how the numbers that are known go on.
+SpanFinder::Fact SpanFinder::known_fact(Fact f) {
+  const std::vector<uint64_t>& v = *f.known;
+  const uint64_t mask = f.bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * f.bytes) - 1;
+  const uint64_t step = v.size() > 1 ? (v[1] - v[0]) & mask : 0;
+  f.even = true;
+  for (size_t i = 1; i < v.size(); ++i) f.even = f.even && ((v[i] - v[i - 1]) & mask) == step;
+  f.uniform = f.even && step == 0;
+  f.kind = Fact::kKnown;
+  return f;
+}
+
+// Runs a function on operands that are known.
+std::shared_ptr<const std::vector<uint64_t>> SpanFinder::evaluate(const Instr& in, const NativeRow& row,
+                                                                  std::span<const Fact> operands) const {
+  const uint32_t threads = code_.threads, size = (8 * threads + 63) / 64 * 64;
+  std::vector<std::byte> file(5 * uint64_t{size} + 64);
+  Lanes lanes;
+  lanes.regs = file.data() + (64 - reinterpret_cast<uintptr_t>(file.data()) % 64) % 64;
+  lanes.count = threads;
+  Instr one = in;
+  uint32_t* places[] = {&one.a, &one.b, &one.c};
+  for (uint32_t k = 0; k < operands.size(); ++k) {
+    *places[k] = (k + 1) * size;
+    const uint32_t bytes = operands[k].bytes;
+    for (uint32_t t = 0; t < threads; ++t) {
+      uint64_t value = (*operands[k].known)[t];
+      if (bytes == 1) value = value ? 0xff : 0;
+      std::memcpy(lanes.regs + *places[k] + uint64_t{bytes} * t, &value, bytes);
+    }
+  }
+  one.d = 0;
+  one.run(lanes, one);
+  const uint32_t bytes = bytes_of(row.d);
+  auto values = std::make_shared<std::vector<uint64_t>>(threads);
+  for (uint32_t t = 0; t < threads; ++t) std::memcpy(&(*values)[t], lanes.regs + uint64_t{bytes} * t, bytes);
+  return values;
+}
+
+SpanFinder::Fact SpanFinder::result(const Instr& in, const NativeRow& row, std::span<const Fact> o,
+                                    Needs& needs) {
+  Fact f{.place = in.d, .bytes = bytes_of(row.d), .part = parts_.size()};
+  if (in.guard != kNoRegister || row.form == Form::kSwap || row.form == Form::kSwapHalves ||
+      row.form == Form::kMoveUp)
+    return f;
+  if (std::ranges::all_of(o, [](const Fact& a) { return a.kind == Fact::kKnown; })) {
+    f.known = evaluate(in, row, o);
+    return known_fact(std::move(f));
+  }
+  if (!std::ranges::all_of(o, [](const Fact& a) { return a.kind != Fact::kNothing && (a.even || a.whole); }))
+    return f;
+  using Condition = Spans::Condition;
+  const auto condition = [&](Condition::Kind kind, uint32_t operand) {
+    needs.conditions.push_back({kind, operand});
+  };
+  // One of two factors is the same for all lanes.
+  const auto product = [&] {
+    if (!o[0].uniform && !o[1].uniform) condition(Condition::kUniform, o[1].kind == Fact::kKnown ? 0 : 1);
+  };
+  f.uniform = std::ranges::all_of(o, [](const Fact& a) { return a.uniform; });
+  f.even = true;
+  const auto gives = [&] {
+    f.kind = Fact::kEven;
+    return f;
+  };
+  switch (row.form) {
+    case Form::kMove:
+    case Form::kNarrow:
+      return gives();
+    case Form::kOp:
+      if (is_op(row.op, kAdd) || is_op(row.op, kAddWide) || is_op(row.op, kSub) || is_op(row.op, kSubWide))
+        return gives();
+      if (is_op(row.op, kMulLow)) return product(), gives();
+      if (is_op(row.op, kOr)) {
+        if (!f.uniform) condition(Condition::kDisjoint, 0);
+        return gives();
+      }
+      if (!is_op(row.op, kShiftLeft)) return f;
+      [[fallthrough]];
+    case Form::kShiftLong:
+      if (!is_op(row.op, kShiftLeft) || !o[1].uniform) return f;
+      return gives();
+    case Form::kMad:
+      return product(), gives();
+    case Form::kMulWide: {
+      const auto kind = is_op(row.op, kMulSigned) ? Condition::kSigned : Condition::kUnsigned;
+      for (uint32_t k = 0; k < 2; ++k)
+        if (!o[k].uniform) condition(kind, k);
+      return product(), gives();
+    }
+    case Form::kWiden:
+      if (!f.uniform) condition(is_op(row.op, kExtendSigned) ? Condition::kSigned : Condition::kUnsigned, 0);
+      return gives();
+    default:
+      return f;
+  }
+}
+
+void SpanFinder::add(std::span<const Instr> parts) {
+  for (const Instr& in : parts) {
+    const NativeRow& row = *native_row(in.run);
+    std::vector<Fact> operands{fact(in.a, row.a)};
+    if (row.b != Element::kNone) operands.push_back(fact(in.b, row.b));
+    if (row.c != Element::kNone) operands.push_back(fact(in.c, row.c));
+    Needs needs;
+    Fact f = result(in, row, operands, needs);
+    if (f.kind != Fact::kNothing) needs.operands = std::move(operands);
+    facts_[in.d] = std::move(f);
+    parts_.push_back(in);
+    needs_.push_back(std::move(needs));
+  }
+}
+
+bool SpanFinder::add_access(std::span<const Instr> moves, const Instr& in, HalvesRead& halves) {
+  const bool store = in.run == access_handler({.space = Space::kGlobal}, true);
+  if (!store && in.run != access_handler({.space = Space::kGlobal}, false)) return false;
+  const auto& access = *static_cast<const Access*>(in.data);
+  if (access.word_bytes != 4 || access.reg_bytes != 4 || access.words > kSpanWords || access.words == 3 ||
+      access.strong || access.anywhere || access.used != ~0u || access.address_bytes != 8 ||
+      static_cast<uint64_t>(access.offset) % access.bytes() != 0 || accesses_.size() == kMostAccesses)
+    return false;
+  const Fact address = fact(in.a, Element::kLong);
+  if (address.kind == Fact::kNothing || address.uniform || (!address.whole && !address.even)) return false;
+  SpanPart span{store, access.words, {}, {}, static_cast<uint32_t>(accesses_.size())};
+  for (uint32_t k = 0; k < access.words; ++k) {
+    span.regs[k] = span.fill[k] = access.regs[k];
+    if (store && access.regs[k] == kNoRegister) return false;
+    if (!store && access.regs[k] != kNoRegister && !halves.fits_write(access.regs[k])) return false;
+  }
+  std::unordered_map<uint32_t, uint32_t> moved;
+  for (const Instr& move : moves) {
+    const auto from = moved.find(move.a);
+    moved[move.d] = from == moved.end() ? move.a : from->second;
+  }
+  for (uint32_t& place : span.fill)
+    if (const auto from = moved.find(place); from != moved.end()) place = from->second;
+  accesses_.push_back({address, static_cast<uint64_t>(access.offset), access.bytes(), store});
+  Instr part;
+  part.run = span_part;
+  part.guard = in.guard, part.guard_flip = in.guard_flip;
+  part.data = code_.keep(span);
+  each_write(part, [&](uint32_t place) { facts_[place] = {.place = place, .bytes = 4}; });
+  parts_.push_back(part);
+  needs_.emplace_back();
+  return true;
+}
+
+std::vector<Instr> SpanFinder::body() const {
+  std::vector<Instr> body, waiting;
+  for (const Instr& in : parts_) {
+    std::vector<uint32_t> reads, writes;
+    each_read(in, native_row(in.run), [&](uint32_t p) { reads.push_back(p); });
+    each_write(in, [&](uint32_t p) { writes.push_back(p); });
+    const auto has = [](const std::vector<uint32_t>& all, uint32_t p) {
+      return std::find(all.begin(), all.end(), p) != all.end();
+    };
+    const SpanPart* span = span_of(in);
+    for (size_t i = 0; i < waiting.size();) {
+      bool is_needed = span && span->store;
+      each_read(waiting[i], nullptr, [&](uint32_t p) { is_needed = is_needed || has(writes, p); });
+      each_write(waiting[i], [&](uint32_t p) { is_needed = is_needed || has(reads, p) || has(writes, p); });
+      if (!is_needed) {
+        ++i;
+        continue;
+      }
+      body.push_back(waiting[i]);
+      waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
+    }
+    (span && !span->store ? waiting : body).push_back(in);
+  }
+  body.insert(body.end(), waiting.begin(), waiting.end());
+  return body;
+}
+
+// The place that has it before the run: the register's own, or a new one of its first lanes.
+uint32_t SpanFinder::place_of(const Fact& f) {
+  if (f.part == kNoPart) return f.place;
+  const auto [name, is_new] = names_.try_emplace(f.part, 0);
+  if (is_new) {
+    name->second = static_cast<uint32_t>(code_.register_bytes);
+    code_.register_bytes += (uint64_t{f.bytes} * kStrip + 63) / 64 * 64;
+  }
+  return name->second;
+}
+
+void SpanFinder::need(const Fact& f) {
+  if (f.part == kNoPart) {
+    const auto is_this = [&](const Spans::Condition& c) { return c.place == f.place; };
+    if (f.whole && std::ranges::none_of(spans_->whole, is_this))
+      spans_->whole.push_back({Spans::Condition::kEven, f.bytes, f.place});
+    return;
+  }
+  if (needed_[f.part]) return;
+  needed_[f.part] = true;
+  const Needs& needs = needs_[f.part];
+  for (const Fact& operand : needs.operands) need(operand);
+  for (const auto& [kind, k] : needs.conditions) {
+    Spans::Condition c{kind, needs.operands[k].bytes, keep(needs.operands[k])};
+    if (kind == Spans::Condition::kDisjoint) c.other = keep(needs.operands[1]);
+    spans_->conditions.push_back(c);
+  }
+}
+
+uint32_t SpanFinder::keep(const Fact& f) {
+  const uint32_t place = place_of(f);
+  if (f.part != kNoPart) spans_->kept.push_back(place);
+  return place;
+}
+
+std::shared_ptr<Spans> SpanFinder::finish() {
+  spans_ = std::make_shared<Spans>();
+  needed_.assign(parts_.size(), false);
+  names_.clear();
+  for (const Found& a : accesses_) {
+    need(a.address);
+    spans_->accesses.push_back({keep(a.address), a.offset, a.bytes, a.store});
+    spans_->stores = spans_->stores || a.store;
+    spans_->lane_bytes += a.bytes;
+  }
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (!needed_[i]) continue;
+    Instr in = parts_[i];
+    const NativeRow& row = *native_row(in.run);
+    const std::vector<Fact>& operands = needs_[i].operands;
+    uint32_t* places[] = {&in.a, &in.b, &in.c};
+    for (size_t k = 0; k < operands.size(); ++k) *places[k] = place_of(operands[k]);
+    in.d = place_of({.place = in.d, .bytes = bytes_of(row.d), .part = i});
+    spans_->slice.push_back(in);
+  }
+  return std::move(spans_);
+}
+
+namespace {
+
+// The numbers of lanes that go up evenly, seen from the first two.
+struct Lane {
+  uint64_t first;
+  int64_t step;
+};
+Lane lane_of(const Exec& x, uint32_t place, uint32_t bytes) {
+  if (bytes == 4) {
+    const auto* p = reinterpret_cast<const uint32_t*>(x.regs + place);
+    return {p[0], static_cast<int32_t>(p[1] - p[0])};
+  }
+  const auto* p = reinterpret_cast<const uint64_t*>(x.regs + place);
+  return {p[0], static_cast<int64_t>(p[1] - p[0])};
+}
+
+// Bits that some lane may have.
+uint64_t bits_of(Lane l, uint32_t count) {
+  constexpr int64_t kFar = int64_t{1} << 48;
+  const uint64_t last = l.first + static_cast<uint64_t>(l.step) * (count - 1);
+  if (l.step > kFar || l.step < -kFar || (l.step >= 0) != (last >= l.first))
+    return ~uint64_t{0};  // it goes past the end
+  const int width = std::bit_width(l.first ^ last);
+  return l.first | last | (width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1);
+}
+
+bool holds(const Exec& x, const Spans::Condition& c) {
+  const Lane l = lane_of(x, c.place, c.bytes);
+  const auto steps = static_cast<int64_t>(x.count - 1);
+  switch (c.kind) {
+    case Spans::Condition::kEven: {
+      const Tables& tables = simd_tables(num::current_isa());
+      return c.bytes == 4
+                 ? tables.contiguous32(x.reg<uint32_t>(c.place), x.count,
+                                       static_cast<uint32_t>(static_cast<uint64_t>(l.step)))
+                 : tables.contiguous(x.reg<uint64_t>(c.place), x.count, static_cast<uint64_t>(l.step));
+    }
+    case Spans::Condition::kUniform:
+      return l.step == 0;
+    case Spans::Condition::kSigned: {
+      const int64_t last = static_cast<int32_t>(static_cast<uint32_t>(l.first)) + steps * l.step;
+      return last == static_cast<int32_t>(last);
+    }
+    case Spans::Condition::kUnsigned: {
+      const int64_t last = static_cast<int64_t>(l.first) + steps * l.step;
+      return last == static_cast<int64_t>(static_cast<uint32_t>(last));
+    }
+    case Spans::Condition::kDisjoint:
+      return (bits_of(l, x.count) & bits_of(lane_of(x, c.other, c.bytes), x.count)) == 0;
+  }
+  return false;
+}
+
+struct Range {
+  uint64_t begin = ~uint64_t{0}, end = 0;
+  bool meets(const Range& o) const { return begin < o.end && o.begin < end; }
+  void take_in(const Range& o) { begin = std::min(begin, o.begin), end = std::max(end, o.end); }
+};
+
+// Native code goes through a run 16 lanes at a time, so that no store may come to what another lane accesses. The same piece,
+// lane by lane, is none's but the lane's.
+bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins, uint32_t count) {
+  const auto range = [&](size_t i) {
+    const auto begin = reinterpret_cast<uint64_t>(begins[i]);
+    return Range{begin, begin + uint64_t{accesses[i].bytes} * count};
+  };
+  Range loaded, stored;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    const Range mine = range(i);
+    if (mine.meets(stored) || (accesses[i].store && mine.meets(loaded)))
+      for (size_t k = 0; k < i; ++k) {
+        if (!accesses[i].store && !accesses[k].store) continue;
+        const bool is_same = begins[i] == begins[k] && accesses[i].bytes == accesses[k].bytes;
+        if (!is_same && mine.meets(range(k))) return false;
+      }
+    (accesses[i].store ? stored : loaded).take_in(mine);
+  }
+  return true;
+}
+
+// Has memory come closer while the look goes on: native code takes a vector of each access in turn, which no processor foresees.
+constexpr uint32_t kFetched = 16384;  // half of the nearest cache, mostly
+void fetch(const std::byte* begin, uint32_t bytes, bool store) {
+  for (uint32_t line = 0; line < bytes; line += 64)
+    store ? __builtin_prefetch(begin + line, 1) : __builtin_prefetch(begin + line);
+}
+
+bool look(Exec& x, const Spans& spans, std::byte** begins) {
+  for (const Spans::Condition& c : spans.whole)
+    if (!holds(x, c)) return false;
+  if (spans.prepare) spans.prepare(x.regs, 0, kStrip);
+  for (const Spans::Condition& c : spans.conditions)
+    if (!holds(x, c)) return false;
+  for (size_t i = 0; i < spans.accesses.size(); ++i) {
+    const Spans::Access& a = spans.accesses[i];
+    const Lane l = lane_of(x, a.place, 8);
+    const uint64_t at = l.first + a.offset;
+    if (l.step != static_cast<int64_t>(a.bytes) || at % a.bytes != 0) return false;
+    const exec::Allocation* there = x.worker->memory.find(at, uint64_t{a.bytes} * x.count);
+    if (!there || (a.store && !there->writable)) return false;
+    begins[i] = reinterpret_cast<std::byte*>(at);
+    if (spans.lane_bytes * x.count <= kFetched) fetch(begins[i], a.bytes * x.count, a.store);
+  }
+  return !spans.stores || is_apart(spans.accesses, begins, x.count);
+}
+
+}  // namespace
+
+bool begin_spans(Exec& x, const Spans& spans, std::byte** begins) {
+  const int patience = spans.patience.load(std::memory_order_relaxed);
+  if (patience <= 0) return false;
+  const bool is_ready = look(x, spans, begins);
+  if (!is_ready)
+    spans.patience.store(patience - 1, std::memory_order_relaxed);
+  else if (patience < kPatience)
+    spans.patience.store(patience + 1, std::memory_order_relaxed);
+  return is_ready;
+}
+
+}  // namespace triton_runner::simt

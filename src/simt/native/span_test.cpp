@@ -1,0 +1,271 @@
+// Tests loads and stores in native code beside the handlers: random kernels whose lanes come to memory in a row, and otherwise
+// (out of order, unaligned, past the tensor's end, on top of each other, with threads off), leave the same bytes and report the
+// same trap as where each instruction runs by itself.
+#include <triton_runner/simt/simt.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include <triton_runner/num/types.h>
+
+#include "native/native.h"
+#include "native/span.h"
+#include "test.h"
+
+using namespace triton_runner;
+
+namespace {
+
+constexpr size_t kWords = 4096;  // of each tensor
+constexpr int kValues = 12;      // registers of numbers
+
+// Writes kernels that access x and y, of kWords each.
+class Text {
+ public:
+  Text(uint32_t seed, bool goes_wrong) : random_(seed), goes_wrong_(goes_wrong) {
+    threads = 32 << below(3);
+    line("ld.param.u64 %rd1, [spans_0];");
+    line("ld.param.u64 %rd2, [spans_1];");
+    line("ld.param.u32 %r1, [spans_2];");
+    line("mov.u32 %r2, %ctaid.x;");
+    line("mov.u32 %r3, %tid.x;");
+    for (int k = 0; k < kValues; ++k)
+      line("add.s32 " + value(k) + ", %r3, " + std::to_string(k * 1000) + ";");
+    for (int k = 1; k < 4; ++k) guard(k);
+    const bool loops = below(3) == 0;
+    line("mov.b32 %r9, 0;");
+    if (loops) body_ += "$again:\n";
+    const size_t count = 3 + below(20);
+    for (size_t i = 0; i < count; ++i) step();
+    line("add.s32 %r9, %r9, 1;");
+    line("setp.lt.s32 %p9, %r9, 3;");
+    if (loops) line("@%p9 bra $again;");
+    for (int k = 0; k < kValues; ++k) {  // all numbers are seen
+      line("mad.lo.s32 %r8, %r2, " + std::to_string(kValues * threads) + ", " + std::to_string(k * threads) +
+           ";");
+      line("add.s32 %r8, %r8, %r3;");
+      line("mad.wide.u32 %rd9, %r8, 4, %rd3;");
+      line("st.global.b32 [%rd9], " + value(k) + ";");
+    }
+    line("ret;");
+  }
+  std::string str() const {
+    return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
+           ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3)\n.reqntid " +
+           std::to_string(threads) +
+           "\n{\n.reg .pred %p<12>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<12>;\nld.param.u64 %rd3, [spans_3];\n" +
+           body_ + "}\n";
+  }
+  uint32_t threads = 32;
+
+ private:
+  size_t below(size_t n) { return random_() % n; }
+  void line(const std::string& text) { body_ += "  " + text + "\n"; }
+  static std::string value(int k) { return "%r" + std::to_string(20 + k); }
+  std::string some() { return value(static_cast<int>(below(kValues))); }
+
+  void guard(int k) {
+    const char* const kHow[] = {"lt", "ge", "eq", "ne"};
+    line("setp." + std::string(kHow[below(4)]) + ".s32 %p" + std::to_string(k) + ", %r3, " +
+         (below(4) == 0 ? std::string("%r1") : std::to_string(below(threads + 8))) + ";");
+  }
+  void step() {
+    switch (below(6)) {
+      case 0:
+        return line("add.f32 " + some() + ", " + some() + ", " + some() + ";");
+      case 1:
+        return line("xor.b32 " + some() + ", " + some() + ", " + some() + ";");
+      case 2:
+        return below(2)
+                   ? guard(1 + static_cast<int>(below(3)))
+                   : line("@%p" + std::to_string(1 + below(3)) + " mov.b32 " + some() + ", " + some() + ";");
+      default:
+        return access();
+    }
+  }
+
+  // %rd8 = the address of each lane's `words` words, in one of the ways in which compilers say it.
+  void address(uint32_t words) {
+    const std::string tensor = below(2) ? "%rd1" : "%rd2", bytes = std::to_string(4 * words);
+    const uint32_t most = static_cast<uint32_t>(kWords) / words - threads - 16;
+    uint32_t at = below(3) ? static_cast<uint32_t>(below(8)) : static_cast<uint32_t>(below(most));
+    if (goes_wrong_ && below(6) == 0) at = most + 12 + static_cast<uint32_t>(below(8));
+    const std::string from = std::to_string(at);
+    switch (below(9)) {
+      case 0:
+        line("add.s32 %r4, %r3, " + from + ";");
+        line("mad.wide.s32 %rd8, %r4, " + bytes + ", " + tensor + ";");
+        break;
+      case 1:
+        line("cvt.u64.u32 %rd7, %r3;");
+        line("add.s64 %rd7, %rd7, " + from + ";");
+        line("shl.b64 %rd7, %rd7, " + std::to_string(words == 1 ? 2 : words == 2 ? 3 : 4) + ";");
+        line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      case 2:  // goes round the ends of 32 bits, in the middle of the lanes or not
+        line("add.s32 %r4, %r3, " + std::to_string(below(2) ? 0x7ffffff0 : 0xfffffff8u) + ";");
+        line("add.s32 %r4, %r4, " + std::to_string(below(2) ? 0x80000010u : 8u) + ";");
+        line("and.b32 %r4, %r4, 255;");
+        line("mad.wide.u32 %rd8, %r4, " + bytes + ", " + tensor + ";");
+        break;
+      case 3:  // the lanes part where the sum goes past 2^31
+        line("add.s32 %r4, %r3, 2147483640;");
+        line(std::string(below(2) ? "mul.wide.s32" : "mul.wide.u32") + " %rd7, %r4, " + bytes + ";");
+        line("sub.s64 %rd7, %rd7, " + std::to_string(uint64_t{2147483640} * 4 * words) + ";");
+        line("and.b64 %rd7, %rd7, 1023;");
+        line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      case 4:  // out of order
+        line(below(2) ? "xor.b32 %r4, %r3, 1;" : "sub.s32 %r4, " + std::to_string(threads - 1) + ", %r3;");
+        line("mad.wide.u32 %rd8, %r4, " + bytes + ", " + tensor + ";");
+        break;
+      case 5:  // on top of each other, or with gaps
+        line("mul.lo.s32 %r4, %r3, " + std::to_string(4 * below(8)) + ";");
+        line("mad.wide.u32 %rd8, %r4, 1, " + tensor + ";");
+        line("and.b64 %rd8, %rd8, -16;");
+        break;
+      case 6:
+        line("shl.b32 %r4, %r2, 8;");
+        line("or.b32 %r5, %r4, %r3;");
+        line("or.b32 %r5, %r5, " + std::to_string(below(2) ? 128 : 32) + ";");
+        line("mad.wide.s32 %rd8, %r5, " + bytes + ", " + tensor + ";");
+        break;
+      case 7:
+        line("mad.lo.s32 %r4, %r2, " + std::to_string(below(512)) + ", %r3;");
+        line("mul.wide.s32 %rd7, %r4, " + bytes + ";");
+        line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      default:
+        line("add.s32 %r4, %r9, %r3;");
+        line("mad.wide.s32 %rd8, %r4, " + bytes + ", " + tensor + ";");
+    }
+    if (goes_wrong_ && below(12) == 0) line("add.s64 %rd8, %rd8, " + std::to_string(1 + below(16)) + ";");
+  }
+  void access() {
+    const uint32_t words = 1u << below(3);
+    if (words != words_ || below(5) != 0) address(words == 1 && below(4) == 0 ? 4 : words);
+    words_ = words;
+    const bool store = below(2), is_guarded = below(3) == 0;
+    std::vector<std::string> regs;
+    while (regs.size() < words) {
+      const std::string r = some();
+      if (store || std::find(regs.begin(), regs.end(), r) == regs.end()) regs.push_back(r);
+    }
+    if (!store && below(2))
+      for (const std::string& r : regs)
+        if (below(4)) line("mov.b32 " + r + ", " + (below(2) ? "0x7fc00001" : some()) + ";");
+    std::string list = regs[0];
+    for (size_t k = 1; k < regs.size(); ++k) list += ", " + regs[k];
+    if (words > 1) list = "{" + list + "}";
+    const std::string how = words == 1 ? ".b32 " : ".v" + std::to_string(words) + ".b32 ";
+    const std::string at = "[%rd8+" + std::to_string(16 * below(3)) + "]";
+    const std::string by =
+        is_guarded ? (below(2) ? "@%p" : "@!%p") + std::to_string(1 + below(3)) + " " : std::string();
+    line(by + (store ? "st.global" + how + at + ", " + list : "ld.global" + how + list + ", " + at) + ";");
+  }
+
+  std::mt19937 random_;
+  bool goes_wrong_;
+  uint32_t words_ = 0;  // of the last address
+  std::string body_ = "  mov.b64 %rd8, %rd1;\n";
+};
+
+struct Memory {
+  alignas(64) uint32_t x[kWords + 16], y[kWords + 16], seen[4 * kValues * 128];
+};
+
+std::string run(exec::Kernel& kernel, uint32_t seed, uint32_t checks, bool goes_wrong, Memory& memory) {
+  std::mt19937 random(seed);
+  for (auto* tensor : {memory.x, memory.y})
+    for (size_t i = 0; i < kWords; ++i) tensor[i] = static_cast<uint32_t>(random());
+  for (uint32_t& word : memory.seen) word = 0;
+  const auto address = [](void* p) { return reinterpret_cast<uint64_t>(p); };
+  exec::Argument args[] = {{exec::ParamKind::kPointer, address(memory.x), {}},
+                           {exec::ParamKind::kPointer, address(memory.y), {}},
+                           {exec::ParamKind::kInteger, random() % 100, {}},
+                           {exec::ParamKind::kPointer, address(memory.seen), {}}};
+  const exec::Allocation there[] = {{address(memory.x), kWords * 4, "x", true},
+                                    {address(memory.y), kWords * 4, "y", !goes_wrong || random() % 8 != 0},
+                                    {address(memory.seen), sizeof memory.seen, "seen", true}};
+  exec::LaunchOptions options;
+  options.grid = {4, 1, 1};
+  options.threads = 1;
+  options.checks |= checks;
+  const exec::LaunchResult error = kernel.launch(options, args, there);
+  return error ? error->str() : "";
+}
+
+std::unique_ptr<exec::Kernel> load(const Text& text) {
+  auto module = ptx::parse(text.str(), "spans.ptx");
+  if (!module) fprintf(stderr, "%s\n%s", module.error().str().c_str(), text.str().c_str());
+  auto kernel = simt::load(std::move(module).value());
+  if (!kernel) fprintf(stderr, "%s\n", kernel.error().str().c_str());
+  return std::move(kernel).value();
+}
+
+// Under this check, which finds nothing here, each instruction runs by itself.
+constexpr uint32_t kOneByOne = exec::kCheckZeroDivision;
+
+void compare(uint32_t seed, bool goes_wrong, size_t* traps) {
+  const Text text(seed, goes_wrong);
+  const auto kernel = load(text);
+  static Memory expected, found;
+  const std::string trap = run(*kernel, seed, kOneByOne, goes_wrong, found);
+  expected = found;
+  const bool is_same =
+      run(*kernel, seed, 0, goes_wrong, found) == trap && std::memcmp(&expected, &found, sizeof found) == 0;
+  *traps += !trap.empty();
+  CHECK_EQ(is_same ? "" : "seed " + std::to_string(seed) + "\n" + text.str(), "");
+}
+
+}  // namespace
+
+// Runs SPAN_PROGRAMS kernels of each kind.
+TEST(spans_leave_what_handlers_leave) {
+  const char* given = std::getenv("SPAN_PROGRAMS");
+  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : 300;
+  size_t traps[2] = {};
+  for (uint32_t seed = 0; seed < most; ++seed)
+    for (const bool goes_wrong : {false, true}) compare(seed, goes_wrong, &traps[goes_wrong]);
+  if (given) fprintf(stderr, "traps: %zu, %zu\n", traps[0], traps[1]);
+  if (most < 100) return;  // too few to tell
+  CHECK(traps[1] > most / 20);
+  CHECK(traps[0] < most / 8 && traps[1] < most * 3 / 4);
+}
+
+// x[tid + 1] = x[tid] + x[tid], by way of sums and products.
+TEST(spans_are_found) {
+  using namespace simt;
+  using enum lanes::Operation;
+  Code code;
+  code.threads = 64;
+  const auto place = [&](uint32_t bytes) {
+    const auto at = static_cast<uint32_t>(code.register_bytes);
+    code.register_bytes += bytes * code.threads;
+    return at;
+  };
+  const uint32_t tid = place(4), four = place(4), x = place(8), at = place(8), value = place(4),
+                 sum = place(4);
+  code.thread_values.emplace_back();
+  for (uint32_t t = 0; t < code.threads; ++t) code.thread_values[0].push_back(t);
+  code.constants = {{tid, 4, 0, 0, Constant::kThread}, {four, 4, 4, 0}, {x, 8, 0, 0, Constant::kParam}};
+  const auto add = [&](Handler run, uint32_t d, uint32_t a, uint32_t b, uint32_t c = kNoRegister) {
+    Instr& in = code.instrs.emplace_back();
+    in.run = run, in.d = d, in.a = a, in.b = b, in.c = c;
+  };
+  const auto access = [&](bool store, uint32_t reg, int64_t offset) {
+    Access a{
+        .regs = {reg}, .space = Space::kGlobal, .offset = offset, .tables = &simd_tables(num::current_isa())};
+    add(access_handler(a, store), kNoRegister, at, kNoRegister);
+    code.instrs.back().data = code.keep(a);
+  };
+  add(lanes::find(kMad, lanes::Type::kU32, lanes::Type::kNone, lanes::kVWide), at, tid, four, x);
+  access(false, value, 0);
+  add(lanes::find(kAdd, lanes::Type::kF32), sum, value, value);
+  access(true, sum, 4);
+  compile_runs(code);
+  CHECK_EQ(count_span_runs(code), num::current_isa() == num::Isa::kAvx512 ? 1u : 0u);
+}
