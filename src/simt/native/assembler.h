@@ -1,4 +1,5 @@
-// Assembler writes AVX-512 instructions as bytes, in the few forms that native code is made of.
+// Assembler writes AVX-512 instructions as bytes, in the few forms that native code is made of. Avx2Assembler (avx2.h) is asked
+// for the same and writes what AVX2 has for it.
 //
 //   Assembler a;
 //   a.vector(kAddPs, 2, 0, 1);          vaddps zmm2, zmm0, zmm1
@@ -7,16 +8,19 @@
 // rdi is the register file, eax the lane, rsi where constants are: native.cpp and the writer say who sets them.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace triton_runner::simt {
 
-// An instruction by its encoding (EVEX): the table of opcodes, the mandatory prefix, whether elements have 64 bits.
+// An instruction by its encoding (EVEX, and VEX where AVX2 has it): the table of opcodes, the mandatory prefix, whether elements
+// have 64 bits.
 struct VectorOp {
   enum Table : uint8_t { k0F = 1, k0F38 = 2, k0F3A = 3 } table;
   enum Prefix : uint8_t { kNone, k66, kF3, kF2 } prefix;
   bool wide;
   uint8_t code;
+  bool operator==(const VectorOp&) const = default;
 };
 
 // The same for 64-bit elements.
@@ -57,6 +61,9 @@ inline constexpr VectorOp
     kMaskOfBytes{VectorOp::k0F38, VectorOp::kF3, false, 0x29}, kBytesOfMask{VectorOp::k0F38, VectorOp::kF3, false, 0x28};
 // clang-format on
 
+// Shifts by a number have these in the place of a register.
+inline constexpr int kRightBy = 2, kRightSignedBy = 4, kLeftBy = 6;
+
 // Instructions on masks (VEX).
 enum class MaskOp : uint8_t { kAnd = 0x41, kOr = 0x45, kXor = 0x47, kNot = 0x44, kMove = 0x90 };
 
@@ -66,34 +73,61 @@ struct Home {
   uint32_t bytes;
 };
 
-// A constant, at [rsi + at]: a vector, or one word for all elements.
+// A constant, at [rsi + at]: a vector, or one word for all elements, which is there eight times.
 struct Constant16 {
   uint32_t at;
   bool is_word;
 };
 
+// RegisterUse says what the processor's registers are for.
+struct RegisterUse {
+  int lanes;                 // words of a vector
+  int first, end;            // the vectors that hold values
+  int first_mask, end_mask;  // the masks that do; of none, a mask is a vector whose words are all ones or 0
+  int scratch, scratch2, nan, mask_scratch;
+  bool has_masks() const { return end_mask != 0; }
+};
+
+// Two tables of 64 or 128 words among the constants.
+struct WordTables {
+  uint32_t first, second;  // at multiples of 64
+  uint32_t pairs;          // the words of both, a pair for each index
+  uint32_t entries;
+  Constant16 last;     // entries - 1
+  Constant16 bits[3];  // 16, 32, 64
+};
+
 class Assembler {
  public:
-  enum Length : uint8_t { k128, k256, k512 };
+  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7}) {}  // k0 is no mask
+  virtual ~Assembler() = default;
+  const RegisterUse& use() const { return use_; }
+
   // reg = op(second, rm), of the elements that `mask` has (0: of all; else the others are kept).
-  void vector(VectorOp op, int reg, int second, int rm, int mask = 0, Length length = k512) {
-    prefix(op, reg, second, rm, mask, length);
-    byte(static_cast<uint8_t>(0xc0 | (reg & 7) << 3 | (rm & 7)));
-  }
-  void vector_imm(VectorOp op, int reg, int second, int rm, uint8_t imm, int mask = 0) {
-    vector(op, reg, second, rm, mask);
-    byte(imm);
-  }
-  void vector(VectorOp op, int reg, Home home, Length length = k512);
-  void vector(VectorOp op, int reg, int second, Constant16 rm, int mask = 0);
-  void vector_imm(VectorOp op, int reg, int second, Constant16 rm, uint8_t imm, int mask = 0) {
-    vector(op, reg, second, rm, mask);
-    byte(imm);
-  }
-  void mask(MaskOp op, int reg, int second, int rm);
-  void shift_mask(bool left, int reg, int rm, uint8_t by);
-  // zmm `reg` = the word in each element.
-  void broadcast(int reg, uint32_t word);
+  virtual void vector(VectorOp op, int reg, int second, int rm, int mask = 0);
+  virtual void vector(VectorOp op, int reg, int second, Constant16 rm, int mask = 0);
+  virtual void vector_imm(VectorOp op, int reg, int second, int rm, uint8_t imm, int mask = 0);
+  virtual void vector_imm(VectorOp op, int reg, int second, Constant16 rm, uint8_t imm, int mask = 0);
+  // Loads, stores or broadcasts.
+  virtual void vector(VectorOp op, int reg, Home home);
+  virtual void load_mask(int reg, Home home);
+  virtual void store_mask(int reg, Home home);
+  // reg = the word in each element.
+  virtual void broadcast(int reg, uint32_t word);
+
+  virtual void mask(MaskOp op, int reg, int second, int rm);
+  // reg = the masks of both halves of longs; `upper` is overwritten.
+  virtual void join_masks(int reg, int lower, int upper);
+  // The mask of one half, which lasts until the next instruction.
+  virtual int half_mask(int mask, int half);
+  // reg = op(one half of `from`), words that become longs.
+  virtual void extend(VectorOp op, int reg, int from, int half);
+  // reg = the lower words of longs, or the upper ones.
+  virtual void narrow(int reg, int lower, int upper, bool upper_words);
+  // first, second = the words of both tables at `index`, whose upper bits do not count. The masks and `index` are overwritten.
+  virtual void look_up(int first, int second, int index, const WordTables& tables,
+                       std::span<const int> masks);
+
   // rsi = where constants are.
   void constants_at(const void* place);
   void byte(uint8_t value) { bytes.push_back(value); }
@@ -102,8 +136,21 @@ class Assembler {
   }
   std::vector<uint8_t> bytes;
 
+ protected:
+  explicit Assembler(const RegisterUse& use) : use_(use) {}
+  // Operands follow an instruction's code.
+  void operands(int reg, int rm) { byte(static_cast<uint8_t>(0xc0 | (reg & 7) << 3 | (rm & 7))); }
+  void operands(int reg, Home home);
+  void operands(int reg, Constant16 rm);
+
  private:
+  enum Length : uint8_t { k128, k256, k512 };
   void prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word = false);
+  void shift_mask(bool left, int reg, int rm, uint8_t by);
+  // ymm `to` = the upper half of `from`.
+  void upper(int to, int from) { vector_imm(kUpperHalf, from, 0, to, 1); }
+
+  RegisterUse use_;
 };
 
 }  // namespace triton_runner::simt

@@ -373,7 +373,7 @@ std::shared_ptr<std::byte> executable(const std::vector<uint8_t>& bytes) {
 
 #if NATIVE_CODE
 void compile_runs(Code& code) {
-  if (num::current_isa() != num::Isa::kAvx512) return;
+  if (num::current_isa() == num::Isa::kPortable) return;
   Parts parts(code);
   struct Found {
     size_t begin, count, at;

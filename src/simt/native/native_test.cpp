@@ -235,7 +235,7 @@ TEST(native_code_has_the_bits_of_handlers) {
     CHECK_EQ(same ? "" : "seed " + std::to_string(seed), "");
     if (!same) return;
     if (seed % 150 > 30)  // of a few instructions it may be that no two neighbours have native code
-      CHECK_EQ(program.is_compiled(), num::current_isa() == num::Isa::kAvx512);
+      CHECK_EQ(program.is_compiled(), num::current_isa() != num::Isa::kPortable);
   }
 }
 
@@ -276,7 +276,7 @@ TEST(native_functions_of_floats_have_the_bits_of_handlers) {
   fill(code);
   fill(compiled);
   compile_runs(compiled);
-  CHECK_EQ(compiled.instrs[0].native != nullptr, num::current_isa() == num::Isa::kAvx512);
+  CHECK_EQ(compiled.instrs[0].native != nullptr, num::current_isa() != num::Isa::kPortable);
   alignas(64) static std::byte expected[1 << 14], found[1 << 14];
   std::vector<uint32_t> numbers;
   const auto look = [&] {

@@ -154,7 +154,7 @@ class Rows {
     swap(1, kShuffleWords, 0xb1);
     swap(2, kShuffleWords, 0x4e);
     swap(4, kShuffleQuarters, 0xb1);
-    swap(8, kShuffleQuarters, 0x4e);
+    if (num::current_isa() == num::Isa::kAvx512) swap(8, kShuffleQuarters, 0x4e);  // a turn has 8 lanes else
   }
 
   void conversions() {

@@ -10,16 +10,16 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr int kRight = 2, kRightSigned = 4, kLeft = 6;       // of kShiftWordsBy, in the place of a register
 constexpr uint8_t kLess = 1, kUnordered = 3, kGreater = 14;  // of comparisons
 constexpr uint8_t kComplement = 0x55;                        // of kTernary
 constexpr uint32_t kOne = 1 << 23, kInfinity = 0x7f800000;
 
 // Words that instructions take from memory.
-constexpr uint32_t kWords[] = {
-    0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff, 1 << 22,    1 << 21,    0x1ffff,
-    0xffff,     15,         0x1c,       0xfff,      7,          0x77e2,     0x47e7,     0xff800000, kOne,
-    kInfinity,  0x80000000, 1 << 20,    252u << 23, 0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000};
+constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff,
+                               16,         32,         64,         63,         127,        0x1ffff,
+                               0xffff,     15,         0x1c,       0xfff,      7,          0x77e2,
+                               0x47e7,     0xff800000, kOne,       kInfinity,  0x80000000, 252u << 23,
+                               0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000};
 
 // The sums of partial products that the squarer takes of two groups of four bits, of which one lies 4 below the other: of the
 // bits 1 to 3 of each, a word for one group, four bits of it for the other.
@@ -37,12 +37,13 @@ constexpr std::array<uint32_t, 16> cross_terms() {
 
 template <size_t kEntries>
 struct Tables {
-  int32_t c0[kEntries], c12[kEntries];
-  Tables(lanes::Operation operation, uint32_t add) : c0{}, c12{} {
+  int32_t c0[kEntries], c12[kEntries], pairs[kEntries][2];
+  Tables(lanes::Operation operation, uint32_t add) : c0{}, c12{}, pairs{} {
     const auto entries = lanes::special_function(operation);
     for (size_t i = 0; i < kEntries; ++i) {
       c0[i] = static_cast<int32_t>(static_cast<uint32_t>(entries[i].c0) + add);
       c12[i] = entries[i].c12;
+      pairs[i][0] = c0[i], pairs[i][1] = c12[i];
     }
   }
 };
@@ -51,14 +52,16 @@ struct Constants {
   alignas(64) std::array<uint32_t, 16> cross = cross_terms();
   Tables<64> ex2{lanes::Operation::kEx2, 126u << 25};  // with the exponent's bias
   Tables<128> rcp{lanes::Operation::kRcp, 0};
-  uint32_t words[std::size(kWords)];
-  Constants() { std::copy(std::begin(kWords), std::end(kWords), words); }
+  std::array<uint32_t, 8> words[std::size(kWords)];
+  Constants() {
+    for (size_t i = 0; i < std::size(kWords); ++i) words[i].fill(kWords[i]);
+  }
 };
 
 consteval Constant16 constant(uint32_t value) {
   uint32_t i = 0;
   while (kWords[i] != value) ++i;  // one that is not there does not compile
-  return {static_cast<uint32_t>(offsetof(Constants, words)) + 4 * i, true};
+  return {static_cast<uint32_t>(offsetof(Constants, words)) + 32 * i, true};
 }
 
 }  // namespace
@@ -68,25 +71,11 @@ const void* UnitWriter::constants() {
   return &all;
 }
 
-void UnitWriter::look_up(uint8_t by, uint32_t c0, uint32_t c12, uint32_t tables) {
-  const int index = at(kFirst);
-  shift(kRight, index, at(kPrepared), by);
-  const auto mask_of = [&](uint32_t table) {  // elements whose index has the bits of the table's number
-    if (table == 0) return 0;
-    int mask = 0;
-    for (uint32_t bit = 0; bit < 3; ++bit) {
-      if (!(table >> bit & 1)) continue;
-      const int next = t_.masks[bit + (tables == 4)];
-      if (mask != 0) a_.mask(MaskOp::kAnd, t_.more, mask, next);
-      mask = mask ? t_.more : next;
-    }
-    return mask;
-  };
-  for (uint32_t k = 0; k < tables; ++k) {
-    const int mask = mask_of(k);
-    a_.vector(kLookUp, at(kC0), index, Constant16{c0 + 64 * k, false}, mask);
-    a_.vector(kLookUp, at(kC12), index, Constant16{c12 + 64 * k, false}, mask);
-  }
+void UnitWriter::look_up(uint8_t by, const WordTables& tables, int first_mask) {
+  shift(kRightBy, at(kFirst), at(kPrepared), by);
+  std::vector<int> masks(t_.masks.begin() + first_mask, t_.masks.end());
+  masks.push_back(t_.more);
+  a_.look_up(at(kC0), at(kC12), at(kFirst), tables, masks);
 }
 
 // The upper bits of the square of 16 bits w: of two groups of 8, by groups of 4 where bits of the products are cut off.
@@ -100,19 +89,19 @@ void UnitWriter::square(int d, uint8_t unused_bits) {
     a_.vector(kAnd, t, t, constant(15));
     a_.vector(kAdd, d, d, t);
   };
-  shift(kRight, d, x, 8 + low);
+  shift(kRightBy, d, x, 8 + low);
   a_.vector(kMulPairs, d, d, d);
-  shift(kRight, d, d, 1);
-  shift(kRight, t, x, 12 + low);
-  shift(kRight, u, x, 4 + low);
+  shift(kRightBy, d, d, 1);
+  shift(kRightBy, t, x, 12 + low);
+  shift(kRightBy, u, x, 4 + low);
   a_.vector(kAnd, u, u, constant(15));
   a_.vector(kMulPairs, t, t, u);
   a_.vector(kAdd, d, d, t);
-  shift(kRight, t, x, 13 + low);
-  if (low == 0) shift(kLeft, u, x, 1);
+  shift(kRightBy, t, x, 13 + low);
+  if (low == 0) shift(kLeftBy, u, x, 1);
   add_cross(low == 0 ? u : x);
-  shift(kRight, t, x, 5 + low);
-  shift(kRight, u, x, 7 + low);
+  shift(kRightBy, t, x, 5 + low);
+  shift(kRightBy, u, x, 7 + low);
   add_cross(u);
 }
 
@@ -121,20 +110,20 @@ void UnitWriter::interpolate(int d, Constant16 bias) {
   const int x = at(kPoint), c0 = at(kC0), c1 = at(kC12), t = at(kFirst);
   a_.vector(kAnd, t, c1, constant(0xfff));
   a_.vector(kMulPairs, d, d, t);
-  shift(kRightSigned, c1, c1, 12);
+  shift(kRightSignedBy, c1, c1, 12);
   a_.vector(kAnd, t, x, constant(7));
   a_.vector(kMulLow, t, t, c1);
   a_.vector(kAdd, d, d, t);
-  shift(kLeft, t, c0, 30);
-  shift(kRight, t, t, 17);
+  shift(kLeftBy, t, c0, 30);
+  shift(kRightBy, t, t, 17);
   a_.vector(kAdd, d, d, t);
   a_.vector(kAdd, d, d, bias);
-  shift(kRightSigned, d, d, 3);
-  shift(kRight, x, x, 3);
+  shift(kRightSignedBy, d, d, 3);
+  shift(kRightBy, x, x, 3);
   a_.vector(kMulLow, x, x, c1);
   a_.vector(kAdd, d, d, x);
-  shift(kRightSigned, d, d, 12);
-  shift(kRight, c0, c0, 2);
+  shift(kRightSignedBy, d, d, 12);
+  shift(kRightBy, c0, c0, 2);
   a_.vector(kAdd, d, d, c0);
 }
 
@@ -165,9 +154,14 @@ void UnitWriter::ex2(int d, int a, bool flush) {
   a_.vector(kTestNot, is_whole, fixed, constant(0x007fffff), is_negative);
   a_.vector_imm(kTernary, fixed, fixed, fixed, kComplement, is_negative);
   a_.vector(kSub, fixed, fixed, constant(~uint32_t{0}), is_whole);
-  a_.vector(kTest, t_.masks[1], fixed, constant(1 << 21));
-  a_.vector(kTest, t_.masks[2], fixed, constant(1 << 22));
-  look_up(17, offsetof(Constants, ex2.c0), offsetof(Constants, ex2.c12), 4);
+  look_up(17,
+          {offsetof(Constants, ex2.c0),
+           offsetof(Constants, ex2.c12),
+           offsetof(Constants, ex2.pairs),
+           64,
+           constant(63),
+           {constant(16), constant(32), constant(64)}},
+          1);
   a_.vector(kAnd, at(kPoint), fixed, constant(0x1ffff));
   square(d, 1);
   interpolate(d, constant(0x77e2));
@@ -185,12 +179,14 @@ void UnitWriter::reciprocal(int d, int a, bool flush) {
     a_.vector(kMulPs, t, a, t);
   }
   a_.vector(kAnd, size, flush ? a : t, nan_);
-  for (uint32_t k = 0; k < 3; ++k)
-    a_.vector(kTest, t_.masks[k], size,
-              k == 0   ? constant(1 << 20)
-              : k == 1 ? constant(1 << 21)
-                       : constant(1 << 22));
-  look_up(16, offsetof(Constants, rcp.c0), offsetof(Constants, rcp.c12), 8);
+  look_up(16,
+          {offsetof(Constants, rcp.c0),
+           offsetof(Constants, rcp.c12),
+           offsetof(Constants, rcp.pairs),
+           128,
+           constant(127),
+           {constant(16), constant(32), constant(64)}},
+          0);
   a_.vector(kAnd, at(kPoint), size, constant(0xffff));
   square(d, 0);
   interpolate(d, constant(0x47e7));

@@ -10,14 +10,15 @@ namespace triton_runner::simt {
 // Registers that a function may overwrite.
 struct UnitTemporaries {
   std::array<int, 6> vectors;
-  std::array<int, 3> masks;
-  int more;  // one more mask
+  std::array<int, 3> masks;  // the last two may be the last two vectors
+  int more;                  // one more mask
 };
 
 class UnitWriter {
  public:
-  // `nan` is a register in which each word is 0x7fffffff.
-  UnitWriter(Assembler& assembler, int nan, const UnitTemporaries& t) : a_(assembler), nan_(nan), t_(t) {}
+  // In the register for NaNs each word is 0x7fffffff.
+  UnitWriter(Assembler& assembler, const UnitTemporaries& t)
+      : a_(assembler), nan_(assembler.use().nan), t_(t) {}
   // d = ex2(a), of .ftz or not; d is another register than a.
   void ex2(int d, int a, bool flush);
   // d = 1 / a, of .ftz or not.
@@ -32,8 +33,8 @@ class UnitWriter {
   // Names the vectors[] by what they hold.
   enum Part { kPrepared, kFirst, kC0, kC12, kPoint, kSecond };
   int at(Part part) const { return t_.vectors[part]; }
-  // c0 and c12 of 64 or 128 entries: of a prepared argument, whose lower `shift` bits are the point between two of them.
-  void look_up(uint8_t shift, uint32_t c0, uint32_t c12, uint32_t tables);
+  // c0 and c12: of a prepared argument, whose lower `shift` bits are the point between two entries.
+  void look_up(uint8_t shift, const WordTables& tables, int first_mask);
   void square(int d, uint8_t unused_bits);
   void interpolate(int d, Constant16 bias);
   void shift(int how, int d, int a, int by) {

@@ -2,37 +2,35 @@
 #include "native/writer.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "native/avx2.h"
 #include "native/unit.h"
 
 namespace triton_runner::simt {
 namespace {
 
-constexpr int kLanes = 16;    // a turn
-constexpr int kVectors = 29;  // zmm0 to 28 hold values
-constexpr int kScratch = 29, kScratch2 = 30, kNan = 31;
-constexpr int kMasks = 7, kMaskScratch = 7;  // k1 to k6 hold values; k0 is no mask
-constexpr int kRightBy = 2, kLeftBy = 6;     // of kShiftBy, in the place of a register
 constexpr size_t kNever = ~size_t{0};
 
 struct Value {
   uint32_t place;
   Element element;
-  int reg[2] = {-1, -1};  // a long's lanes 0 to 7 and 8 to 15
+  int reg[2] = {-1, -1};  // a long's lower half of the lanes and the upper one
   bool is_stored = false;
   bool any_nan = false;  // a NaN may be another than 0x7fffffff
 };
 
 class Writer {
  public:
-  Writer(std::span<const Instr> run, const PlaceFacts& facts) : run_(run), facts_(facts) {
+  Writer(Assembler& assembler, std::span<const Instr> run, const PlaceFacts& facts)
+      : run_(run), facts_(facts), a_(assembler), use_(assembler.use()) {
     for (const Instr& in : run) rows_.push_back(native_row(in.run));
   }
 
-  std::vector<uint8_t> write() {
+  void write() {
     for (const int b : {0x89, 0xf0}) a_.byte(static_cast<uint8_t>(b));  // mov eax, esi
-    a_.broadcast(kNan, 0x7fffffff);
+    a_.broadcast(use_.nan, 0x7fffffff);
     if (std::any_of(rows_.begin(), rows_.end(), [](const NativeRow* row) { return is_of_unit(row->form); }))
       a_.constants_at(UnitWriter::constants());
     const size_t turn = a_.bytes.size();
@@ -41,11 +39,11 @@ class Writer {
       drop_dead();
     }
     for (Value& v : values_) keep(v);
-    for (const int b : {0x83, 0xc0, kLanes, 0x39, 0xd0, 0x0f, 0x82})  // add eax, 16; cmp eax, edx; jb turn
+    for (const int b :
+         {0x83, 0xc0, use_.lanes, 0x39, 0xd0, 0x0f, 0x82})  // add eax, 16; cmp eax, edx; jb turn
       a_.byte(static_cast<uint8_t>(b));
     a_.word(static_cast<uint32_t>(turn - (a_.bytes.size() + 4)));
     for (const int b : {0xc5, 0xf8, 0x77, 0xc3}) a_.byte(static_cast<uint8_t>(b));  // vzeroupper; ret
-    return std::move(a_.bytes);
   }
 
  private:
@@ -69,22 +67,21 @@ class Writer {
   }
 
   static uint32_t bytes_of(Element e) { return e == Element::kPredicate ? 1 : e == Element::kWord ? 4 : 8; }
-  static Home home(const Value& v, int half = 0) {
-    return {v.place + 64 * static_cast<uint32_t>(half), bytes_of(v.element)};
+  Home home(const Value& v, int half = 0) const {
+    return {v.place + 4 * static_cast<uint32_t>(use_.lanes * half), bytes_of(v.element)};
   }
   static int halves(Element e) { return e == Element::kLong ? 2 : 1; }
 
   // Makes its NaNs those of the register file.
   void settle(Value& v) {
     if (!std::exchange(v.any_nan, false)) return;
-    a_.vector_imm(kComparePs, kMaskScratch, v.reg[0], v.reg[0], 3);
-    a_.vector(kMove, v.reg[0], 0, kNan, kMaskScratch);
+    a_.vector_imm(kComparePs, use_.mask_scratch, v.reg[0], v.reg[0], 3);
+    a_.vector(kMove, v.reg[0], 0, use_.nan, use_.mask_scratch);
   }
   void store(Value& v) {
     settle(v);
     if (v.element == Element::kPredicate) {
-      a_.vector(kBytesOfMask, kScratch, 0, v.reg[0], 0, Assembler::k128);
-      a_.vector(kStore, kScratch, home(v), Assembler::k128);
+      a_.store_mask(v.reg[0], home(v));
     } else {
       for (int h = 0; h < halves(v.element); ++h) a_.vector(kStore, v.reg[h], home(v, h));
     }
@@ -94,7 +91,8 @@ class Writer {
     if (!v.is_stored && !is_local(v.place)) store(v);
   }
 
-  bool& taken(Element e, int reg) { return (e == Element::kPredicate ? masks_ : vectors_)[reg]; }
+  bool is_mask(Element e) const { return e == Element::kPredicate && use_.has_masks(); }
+  bool& taken(Element e, int reg) { return (is_mask(e) ? masks_ : vectors_)[reg]; }
   void release(const Value& v) {
     for (const int r : v.reg)
       if (r >= 0) taken(v.element, r) = false;
@@ -102,9 +100,9 @@ class Writer {
 
   // A register of the processor. Without one, the value that is needed last goes.
   int take(Element e) {
-    const bool is_mask = e == Element::kPredicate;
+    const int first = is_mask(e) ? use_.first_mask : use_.first, end = is_mask(e) ? use_.end_mask : use_.end;
     for (;;) {
-      for (int r = is_mask ? 1 : 0; r < (is_mask ? kMasks : kVectors); ++r)
+      for (int r = first; r < end; ++r)
         if (!taken(e, r)) {
           taken(e, r) = true;
           return r;
@@ -112,7 +110,7 @@ class Writer {
       size_t furthest = 0;
       auto victim = values_.end();
       for (auto v = values_.begin(); v != values_.end(); ++v) {
-        if ((v->element == Element::kPredicate) != is_mask || is_operand(v->place)) continue;
+        if (is_mask(v->element) != is_mask(e) || is_operand(v->place)) continue;
         const size_t use = next_use(v->place, at_);
         if (victim == values_.end() || use > furthest) victim = v, furthest = use;
       }
@@ -125,10 +123,14 @@ class Writer {
     return form == Form::kEx2 || form == Form::kReciprocal || form == Form::kDivisionFactor;
   }
   void of_unit(const NativeRow& row, int d, int a) {
-    UnitTemporaries t{.more = kMaskScratch};
+    UnitTemporaries t{.more = use_.mask_scratch};
     for (int& r : t.vectors) r = take(Element::kWord);
-    for (int& r : t.masks) r = take(Element::kPredicate);
-    UnitWriter unit(a_, kNan, t);
+    t.masks[0] = take(Element::kPredicate);
+    if (use_.has_masks())
+      for (const size_t k : {1, 2}) t.masks[k] = take(Element::kPredicate);
+    else
+      t.masks[1] = t.vectors[4], t.masks[2] = t.vectors[5];
+    UnitWriter unit(a_, t);
     if (row.form == Form::kEx2)
       unit.ex2(d, a, row.imm != 0);
     else if (row.form == Form::kReciprocal)
@@ -151,8 +153,7 @@ class Writer {
       loaded.is_stored = true;
       if (e == Element::kPredicate) {
         loaded.reg[0] = take(e);
-        a_.vector(kLoad, kScratch, home(loaded), Assembler::k128);
-        a_.vector(kMaskOfBytes, loaded.reg[0], 0, kScratch, 0, Assembler::k128);
+        a_.load_mask(loaded.reg[0], home(loaded));
       } else if (holds(facts_.uniform, place)) {
         loaded.reg[0] = take(e);
         a_.vector(e == Element::kLong ? kBroadcastWide : kBroadcast, loaded.reg[0], Home{place, 0});
@@ -210,29 +211,19 @@ class Writer {
     settle(d);
     int k = load(in.guard, Element::kPredicate, true).reg[0];
     const Value old = load(in.d, d.element, false);
-    if (in.guard_flip) a_.mask(MaskOp::kNot, kMaskScratch, 0, k), k = kMaskScratch;
+    if (in.guard_flip) a_.mask(MaskOp::kNot, use_.mask_scratch, 0, k), k = use_.mask_scratch;
     if (d.element == Element::kPredicate) {  // old ^ ((old ^ new) & guard)
       a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);
       a_.mask(MaskOp::kAnd, d.reg[0], d.reg[0], k);
       return a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);
     }
-    const bool is_long = d.element == Element::kLong;
-    for (int h = 0; h < halves(d.element); ++h) {
-      if (h) a_.shift_mask(false, kMaskScratch, k, 8), k = kMaskScratch;
-      a_.vector(is_long ? wide(kBlend) : kBlend, d.reg[h], old.reg[h], d.reg[h], k);
-    }
+    blend(d, old, d, k);
   }
-
-  void half_of(int to, const Value& v, int half, VectorOp extend) {
-    int from = v.reg[0];
-    if (half) {
-      upper(to, from);
-      from = to;
-    }
-    a_.vector(extend, to, 0, from);
+  // d = k ? b : a.
+  void blend(const Value& d, const Value& a, const Value& b, int k) {
+    if (d.element != Element::kLong) return a_.vector(kBlend, d.reg[0], a.reg[0], b.reg[0], k);
+    for (int h = 0; h < 2; ++h) a_.vector(wide(kBlend), d.reg[h], a.reg[h], b.reg[h], a_.half_mask(k, h));
   }
-  // ymm `to` = the upper half of `from`.
-  void upper(int to, int from) { a_.vector_imm(kUpperHalf, from, 0, to, 1); }
 
   void write(const NativeRow& row, const Instr& in, const Value& d, const Value& a, const Value& b,
              const Value& c) {
@@ -247,56 +238,51 @@ class Writer {
         a_.vector(kMove, d.reg[0], 0, a.reg[0]);
         return a_.vector(kFma213Ps, d.reg[0], b.reg[0], c.reg[0]);
       case Form::kMad:
-        a_.vector(kMulLow, kScratch, a.reg[0], b.reg[0]);
-        return a_.vector(kAdd, d.reg[0], kScratch, c.reg[0]);
+        a_.vector(kMulLow, use_.scratch, a.reg[0], b.reg[0]);
+        return a_.vector(kAdd, d.reg[0], use_.scratch, c.reg[0]);
       case Form::kExtremum:
         a_.vector_imm(kRangePs, d.reg[0], a.reg[0], b.reg[0], row.imm);
-        a_.vector_imm(kComparePs, kMaskScratch, a.reg[0], a.reg[0], 3);
-        a_.vector(kMove, d.reg[0], 0, b.reg[0], kMaskScratch);
-        a_.vector_imm(kComparePs, kMaskScratch, b.reg[0], b.reg[0], 3);
-        return a_.vector(kMove, d.reg[0], 0, a.reg[0], kMaskScratch);
+        a_.vector_imm(kComparePs, use_.mask_scratch, a.reg[0], a.reg[0], 3);
+        a_.vector(kMove, d.reg[0], 0, b.reg[0], use_.mask_scratch);
+        a_.vector_imm(kComparePs, use_.mask_scratch, b.reg[0], b.reg[0], 3);
+        return a_.vector(kMove, d.reg[0], 0, a.reg[0], use_.mask_scratch);
       case Form::kExtremumNan:
         a_.vector_imm(kRangePs, d.reg[0], a.reg[0], b.reg[0], row.imm);
-        a_.vector_imm(kComparePs, kMaskScratch, a.reg[0], b.reg[0], 3);
-        return a_.vector(kMove, d.reg[0], 0, kNan, kMaskScratch);
+        a_.vector_imm(kComparePs, use_.mask_scratch, a.reg[0], b.reg[0], 3);
+        return a_.vector(kMove, d.reg[0], 0, use_.nan, use_.mask_scratch);
       case Form::kSign:
-        a_.broadcast(kScratch, row.imm ? 0x7fffffff : 0x80000000);
-        return a_.vector(row.op, d.reg[0], a.reg[0], kScratch);
+        a_.broadcast(use_.scratch, row.imm ? 0x7fffffff : 0x80000000);
+        return a_.vector(row.op, d.reg[0], a.reg[0], use_.scratch);
       case Form::kNot:
         for (int h = 0; h < words; ++h) a_.vector_imm(kTernary, d.reg[h], a.reg[h], a.reg[h], 0x55);
         return;
       case Form::kShiftLong:
         for (int h = 0; h < 2; ++h) {
-          half_of(kScratch, b, h, kExtendUnsigned);
-          a_.vector(row.op, d.reg[h], a.reg[h], kScratch);
+          a_.extend(kExtendUnsigned, use_.scratch, b.reg[0], h);
+          a_.vector(row.op, d.reg[h], a.reg[h], use_.scratch);
         }
         return;
       case Form::kWiden:
-        for (int h = 0; h < 2; ++h) half_of(d.reg[h], a, h, row.op);
+        for (int h = 0; h < 2; ++h) a_.extend(row.op, d.reg[h], a.reg[0], h);
         return;
-      case Form::kNarrow:  // the upper half first: a mask keeps nothing of it
-        a_.vector(kTruncate, a.reg[0], 0, d.reg[0]);
-        a_.vector(kTruncate, a.reg[1], 0, kScratch);
-        return a_.vector_imm(kInsertUpper, d.reg[0], d.reg[0], kScratch, 1);
+      case Form::kNarrow:
+      case Form::kUpper:
+        return a_.narrow(d.reg[0], a.reg[0], a.reg[1], row.form == Form::kUpper);
       case Form::kMulWide:
         for (int h = 0; h < 2; ++h) {
-          half_of(kScratch, a, h, kExtendUnsigned);
-          half_of(kScratch2, b, h, kExtendUnsigned);
-          a_.vector(row.op, d.reg[h], kScratch, kScratch2);
+          a_.extend(kExtendUnsigned, use_.scratch, a.reg[0], h);
+          a_.extend(kExtendUnsigned, use_.scratch2, b.reg[0], h);
+          a_.vector(row.op, d.reg[h], use_.scratch, use_.scratch2);
           if (row.c != Element::kNone) a_.vector(kAddWide, d.reg[h], d.reg[h], c.reg[h]);
         }
         return;
       case Form::kCompare:
         a_.vector_imm(row.op, d.reg[0], a.reg[0], b.reg[0], row.imm);
         if (row.a != Element::kLong) return;
-        a_.vector_imm(row.op, kMaskScratch, a.reg[1], b.reg[1], row.imm);
-        a_.shift_mask(true, kMaskScratch, kMaskScratch, 8);
-        return a_.mask(MaskOp::kOr, d.reg[0], d.reg[0], kMaskScratch);
+        a_.vector_imm(row.op, use_.mask_scratch, a.reg[1], b.reg[1], row.imm);
+        return a_.join_masks(d.reg[0], d.reg[0], use_.mask_scratch);
       case Form::kSelect:
-        a_.vector(row.op, d.reg[0], b.reg[0], a.reg[0], c.reg[0]);
-        if (row.d != Element::kLong) return;
-        a_.shift_mask(false, kMaskScratch, c.reg[0], 8);
-        return a_.vector(row.op, d.reg[1], b.reg[1], a.reg[1], kMaskScratch);
+        return blend(d, b, a, c.reg[0]);
       case Form::kMove:
         if (row.d == Element::kPredicate) return a_.mask(MaskOp::kMove, d.reg[0], 0, a.reg[0]);
         for (int h = 0; h < words; ++h) a_.vector(kMove, d.reg[h], 0, a.reg[h]);
@@ -308,18 +294,12 @@ class Writer {
         return a_.vector_imm(kTernary, d.reg[0], b.reg[0], c.reg[0], static_cast<uint8_t>(in.small));
       case Form::kPack:
         for (int h = 0; h < 2; ++h) {
-          half_of(kScratch, a, h, kExtendUnsigned);
-          half_of(kScratch2, b, h, kExtendUnsigned);
-          a_.vector_imm(kShiftBy, kLeftBy, kScratch2, kScratch2, 32);
-          a_.vector(kOr, d.reg[h], kScratch, kScratch2);
+          a_.extend(kExtendUnsigned, use_.scratch, a.reg[0], h);
+          a_.extend(kExtendUnsigned, use_.scratch2, b.reg[0], h);
+          a_.vector_imm(kShiftBy, kLeftBy, use_.scratch2, use_.scratch2, 32);
+          a_.vector(kOr, d.reg[h], use_.scratch, use_.scratch2);
         }
         return;
-      case Form::kUpper:
-        a_.vector_imm(kShiftBy, kRightBy, kScratch2, a.reg[0], 32);
-        a_.vector(kTruncate, kScratch2, 0, d.reg[0]);
-        a_.vector_imm(kShiftBy, kRightBy, kScratch2, a.reg[1], 32);
-        a_.vector(kTruncate, kScratch2, 0, kScratch);
-        return a_.vector_imm(kInsertUpper, d.reg[0], d.reg[0], kScratch, 1);
       case Form::kEx2:
       case Form::kReciprocal:
       case Form::kDivisionFactor:
@@ -332,7 +312,8 @@ class Writer {
   std::span<const Instr> run_;
   std::vector<const NativeRow*> rows_;
   PlaceFacts facts_;
-  Assembler a_;
+  Assembler& a_;
+  const RegisterUse& use_;
   size_t at_ = 0;
   std::vector<uint32_t> operands_;
   std::vector<Value> values_;
@@ -342,7 +323,13 @@ class Writer {
 }  // namespace
 
 std::vector<uint8_t> write_native(std::span<const Instr> run, const PlaceFacts& facts) {
-  return Writer(run, facts).write();
+  std::unique_ptr<Assembler> assembler;
+  if (num::current_isa() == num::Isa::kAvx512)
+    assembler = std::make_unique<Assembler>();
+  else
+    assembler = std::make_unique<Avx2Assembler>();
+  Writer(*assembler, run, facts).write();
+  return std::move(assembler->bytes);
 }
 
 }  // namespace triton_runner::simt
