@@ -112,6 +112,13 @@ struct Code : Target {
   std::shared_ptr<const CountPlan> counting;  // of code that counts what it executes; else null
   std::deque<Source> sources;
   uint64_t register_bytes = 0;
+  // A new place in the register file, of `bytes` a thread. Registers of a power of two would all begin in the same few lines of
+  // the first cache: there is a line between them.
+  uint32_t new_place(uint32_t bytes) {
+    const uint64_t at = register_bytes, size = (uint64_t{bytes} * threads + 63) / 64 * 64;
+    register_bytes = at + size + (size % 256 == 0 ? 64 : 0);
+    return static_cast<uint32_t>(at);
+  }
   std::vector<Constant> constants;
   std::vector<std::vector<uint64_t>> thread_values;
   struct Parameter {

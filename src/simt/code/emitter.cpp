@@ -4,10 +4,9 @@
 namespace triton_runner::simt {
 
 uint32_t Emitter::temporary(uint32_t bytes) {
-  const uint64_t at = code.register_bytes;
-  code.register_bytes = (at + uint64_t{bytes} * code.threads + 63) / 64 * 64;
-  if (given) given->push_back({static_cast<uint32_t>(at), bytes});
-  return static_cast<uint32_t>(at);
+  const uint32_t at = code.new_place(bytes);
+  if (given) given->push_back({at, bytes});
+  return at;
 }
 
 uint32_t Emitter::constant(uint64_t bits, uint32_t bytes) {

@@ -152,15 +152,9 @@ class Parts {
     in.run = run, in.d = d, in.a = a, in.b = b;
     return in;
   }
-  uint32_t new_place(uint32_t bytes) {
-    const auto at = static_cast<uint32_t>(code_.register_bytes);
-    code_.register_bytes += (uint64_t{bytes} * code_.threads + 63) / 64 * 64;
-    return at;
-  }
-
   // A place that only this instruction uses.
   uint32_t temporary(uint32_t bytes, uint32_t index) {
-    const uint32_t place = new_place(bytes);
+    const uint32_t place = code_.new_place(bytes);
     code_.uses[place] = {index, index + 1};
     return place;
   }
@@ -184,7 +178,7 @@ class Parts {
   uint32_t constant(uint32_t value) {
     auto [place, is_new] = constants_.try_emplace(value, 0);
     if (is_new) {
-      place->second = new_place(4);
+      place->second = code_.new_place(4);
       code_.constants.push_back({place->second, 4, value, 0});
     }
     return place->second;
@@ -252,7 +246,7 @@ class Parts {
     if (a.words != 1 || a.word_bytes != a.reg_bytes || a.word_bytes < 4 || a.word_bytes > 8) return {in};
     auto [place, is_new] = parameters_.try_emplace({a.offset, a.word_bytes}, 0);
     if (is_new) {
-      place->second = new_place(a.word_bytes);
+      place->second = code_.new_place(a.word_bytes);
       code_.constants.push_back(
           {place->second, a.word_bytes, static_cast<uint64_t>(a.offset), 0, Constant::kParam});
     }
