@@ -80,6 +80,30 @@ uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t 
   return static_cast<uint32_t>(_mm512_reduce_or_epi32(
       over_addresses(a, add, mask, n, [](__m512i bits, __m512i at) { return _mm512_or_si512(bits, at); })));
 }
+#elif defined(SIMD_ISA_avx2)
+// f(sum so far, a[i] + add) of 8 lanes at a time, and of the sums; lanes that are off have 0.
+template <class F>
+inline uint32_t over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
+  __m256i sum = _mm256_setzero_si256();
+  const __m256i more = _mm256_set1_epi32(static_cast<int32_t>(add));
+  for (uint32_t i = 0; i < n; i += 8) {
+    __m256i at = _mm256_add_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i)), more);
+    if (mask)
+      at = _mm256_and_si256(
+          at, _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask + i))));
+    sum = f(sum, at);
+  }
+  sum = f(sum, _mm256_permute4x64_epi64(sum, 0x4e));
+  sum = f(sum, _mm256_shuffle_epi32(sum, 0x4e));
+  sum = f(sum, _mm256_shuffle_epi32(sum, 0xb1));
+  return static_cast<uint32_t>(_mm256_cvtsi256_si32(sum));
+}
+uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return over_addresses(a, add, mask, n, [](__m256i x, __m256i y) { return _mm256_max_epu32(x, y); });
+}
+uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
+  return over_addresses(a, add, mask, n, [](__m256i x, __m256i y) { return _mm256_or_si256(x, y); });
+}
 #else
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
   uint32_t high = 0;
@@ -166,6 +190,41 @@ bool is_by_warp(const uint32_t* a, uint32_t n) {
         others, _mm512_xor_si512(numbers(a + i), _mm512_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
   return is_zero(others);
 }
+#elif defined(SIMD_ISA_avx2)
+inline __m256i numbers(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+inline bool is_zero(__m256i a) { return _mm256_testz_si256(a, a); }
+
+bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) {
+  const auto all = [](uint64_t value) { return _mm256_set1_epi64x(static_cast<int64_t>(value)); };
+  const auto lane = [&](uint64_t k) { return static_cast<int64_t>(a[0] + k * step); };
+  const __m256i by = all(8 * step);
+  __m256i low = _mm256_setr_epi64x(lane(0), lane(1), lane(2), lane(3)),
+          high = _mm256_add_epi64(low, all(4 * step)), bad = _mm256_setzero_si256(), more = bad;
+  for (uint32_t i = 0; i < n; i += 8) {
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(numbers(a + i), low));
+    more = _mm256_or_si256(more, _mm256_xor_si256(numbers(a + i + 4), high));
+    low = _mm256_add_epi64(low, by), high = _mm256_add_epi64(high, by);
+  }
+  return is_zero(_mm256_or_si256(bad, more));
+}
+bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) {
+  const auto all = [](uint32_t value) { return _mm256_set1_epi32(static_cast<int32_t>(value)); };
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i expected = _mm256_add_epi32(all(a[0]), _mm256_mullo_epi32(lane, all(step))),
+          bad = _mm256_setzero_si256();
+  for (uint32_t i = 0; i < n; i += 8) {
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(numbers(a + i), expected));
+    expected = _mm256_add_epi32(expected, all(8 * step));
+  }
+  return is_zero(bad);
+}
+bool is_by_warp(const uint32_t* a, uint32_t n) {
+  __m256i others = _mm256_setzero_si256();
+  for (uint32_t i = 0; i < n; i += 8)
+    others = _mm256_or_si256(
+        others, _mm256_xor_si256(numbers(a + i), _mm256_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
+  return is_zero(others);
+}
 #else
 template <class T>
 bool contiguous_of(const T* a, uint32_t n, T step) {
@@ -185,34 +244,39 @@ bool is_by_warp(const uint32_t* a, uint32_t n) {
 #endif
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
-// Four lanes' 16 bytes as four registers' 4 words of these lanes.
-inline void transpose4(__m128i x0, __m128i x1, __m128i x2, __m128i x3, __m128i out[4]) {
-  __m128i t0 = _mm_unpacklo_epi32(x0, x1), t1 = _mm_unpacklo_epi32(x2, x3);
-  __m128i t2 = _mm_unpackhi_epi32(x0, x1), t3 = _mm_unpackhi_epi32(x2, x3);
-  out[0] = _mm_unpacklo_epi64(t0, t1);
-  out[1] = _mm_unpackhi_epi64(t0, t1);
-  out[2] = _mm_unpacklo_epi64(t2, t3);
-  out[3] = _mm_unpackhi_epi64(t2, t3);
+// Four lanes' 16 bytes as four registers' 4 words of these lanes, and those of the lanes 4 further in the upper halves.
+inline void transpose4(const __m256i x[4], __m256i out[4]) {
+  const __m256i t0 = _mm256_unpacklo_epi32(x[0], x[1]), t1 = _mm256_unpacklo_epi32(x[2], x[3]);
+  const __m256i t2 = _mm256_unpackhi_epi32(x[0], x[1]), t3 = _mm256_unpackhi_epi32(x[2], x[3]);
+  out[0] = _mm256_unpacklo_epi64(t0, t1);
+  out[1] = _mm256_unpackhi_epi64(t0, t1);
+  out[2] = _mm256_unpacklo_epi64(t2, t3);
+  out[3] = _mm256_unpackhi_epi64(t2, t3);
 }
 template <class At>
 void gather_4x4(std::byte* const* out, At at, uint32_t n) {
-  auto row = [&](uint32_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
-  for (uint32_t i = 0; i < n; i += 4) {
-    __m128i r[4];
-    transpose4(row(i), row(i + 1), row(i + 2), row(i + 3), r);
-    for (int k = 0; k < 4; ++k) _mm_storeu_si128(reinterpret_cast<__m128i*>(out[k] + 4 * i), r[k]);
+  const auto words = [&](uint32_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at(i))); };
+  for (uint32_t i = 0; i < n; i += 8) {
+    __m256i x[4], r[4];
+    for (uint32_t k = 0; k < 4; ++k)
+      x[k] = _mm256_inserti128_si256(_mm256_castsi128_si256(words(i + k)), words(i + k + 4), 1);
+    transpose4(x, r);
+    for (int k = 0; k < 4; ++k) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out[k] + 4 * i), r[k]);
   }
 }
 template <bool kShared, class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
-  for (uint32_t turn = 0; turn < n; turn += 4) {
-    const uint32_t i = kShared ? store_turn(turn, n, 16) - 3 : turn;
-    __m128i r[4];
-    auto word = [&](int k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(in[k] + 4 * i)); };
-    transpose4(word(0), word(1), word(2), word(3), r);
-    for (uint32_t k = 0; k < 4; ++k) {
-      const uint32_t lane = kShared ? 3 - k : k;
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(at(i + lane)), r[lane]);
+  for (uint32_t turn = 0; turn < n; turn += 8) {
+    const uint32_t i = kShared ? store_turn(turn, n, 16) - 7 : turn;
+    __m256i x[4], r[4];
+    for (uint32_t k = 0; k < 4; ++k)
+      x[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in[k] + 4 * i));
+    transpose4(x, r);
+    for (uint32_t k = 0; k < 8; ++k) {
+      const uint32_t lane = kShared ? 7 - k : k;
+      const __m256i row = r[lane % 4];
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(at(i + lane)),
+                       lane < 4 ? _mm256_castsi256_si128(row) : _mm256_extracti128_si256(row, 1));
     }
   }
 }
@@ -507,6 +571,24 @@ void permute(uint32_t* d, const uint32_t* a, const uint8_t* from, uint32_t n) {
     const __m512i x = _mm512_loadu_si512(a + w), y = _mm512_loadu_si512(a + w + 16);
     _mm512_storeu_si512(d + w, _mm512_permutex2var_epi32(x, low, y));
     _mm512_storeu_si512(d + w + 16, _mm512_permutex2var_epi32(x, high, y));
+  }
+#elif defined(SIMD_ISA_avx2)
+  const auto eight = [&](uint32_t k) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 8 * k)));
+  };
+  // By bit `bit` of the lane's number in `index`.
+  const auto choose = [](__m256i index, int bit, __m256i low, __m256i high) {
+    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high),
+                                                _mm256_castsi256_ps(_mm256_slli_epi32(index, 31 - bit))));
+  };
+  for (size_t w = 0; w < n; w += 32) {
+    const __m256i x[4] = {numbers(a + w), numbers(a + w + 8), numbers(a + w + 16), numbers(a + w + 24)};
+    for (uint32_t k = 0; k < 4; ++k) {
+      const __m256i index = eight(k);
+      const auto of = [&](int part) { return _mm256_permutevar8x32_epi32(x[part], index); };
+      const __m256i low = choose(index, 3, of(0), of(1)), high = choose(index, 3, of(2), of(3));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + w + 8 * k), choose(index, 4, low, high));
+    }
   }
 #else
   for (size_t w = 0; w < n; w += 32) {
