@@ -1,6 +1,6 @@
-// Makes native code: straight runs of instructions on registers, compiled to AVX-512 as one function. A
+// Makes native code: straight runs of instructions on registers, compiled to AVX-512 or AVX2 as one function. A
 // handler reads its operands from the register file and puts its result there, for all threads; native code
-// takes 16 threads at a time through the whole run and keeps what is between its instructions in the
+// takes 16 or 8 threads at a time through the whole run and keeps what is between its instructions in the
 // processor's registers.
 //
 //   sub.f32 %r59, %r1, %r58;     vmovups zmm0, [%r1]; vmovups zmm1, [%r58]; vsubps zmm2, zmm0, zmm1
@@ -13,7 +13,7 @@
 
 namespace triton_runner::simt {
 
-// Finds runs and compiles them; nothing where the machine, or the instruction set that was chosen, has no AVX-512.
+// Finds runs and compiles them; nothing where the machine, or the instruction set that was chosen, has neither.
 void compile_runs(Code& code);
 
 }  // namespace triton_runner::simt
