@@ -21,6 +21,11 @@ struct Memory::Found {
   std::mutex mutex;
   std::list<Allocation> list;  // they stay where they are: views remember them
   bool has_whole = false;
+  const Allocation* holding(uint64_t address, uint64_t bytes) const {
+    for (const Allocation& a : list)
+      if (holds(a, address, bytes)) return &a;
+    return nullptr;
+  }
 };
 
 const Memory::Whole Memory::kNoWhole;
@@ -37,20 +42,26 @@ Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve, 
 
 Memory::~Memory() = default;
 
-const Allocation* Memory::find(uint64_t address, uint64_t bytes, uint32_t owner) const {
+const Allocation* Memory::known(uint64_t address, uint64_t bytes, uint32_t owner) const {
   auto after = std::upper_bound(allocations_.begin(), allocations_.end(), address,
                                 [](uint64_t a, const Allocation& b) { return a < b.address; });
   // Views of one storage overlap, so that the nearest start may not be the one that reaches far enough.
   for (auto it = after; it != allocations_.begin();)
     if (--it; holds(*it, address, bytes) && (!owner || it->owner == owner)) return &*it;
   if (owner || hides(address)) return nullptr;
-  std::lock_guard found_lock(found_->mutex);
+  std::lock_guard lock(found_->mutex);
+  return found_->holding(address, bytes);
+}
+
+const Allocation* Memory::find(uint64_t address, uint64_t bytes, uint32_t owner) const {
+  if (const Allocation* a = known(address, bytes, owner)) return a;
+  if (owner || hides(address)) return nullptr;
+  std::lock_guard lock(found_->mutex);
   if (whole_ && !found_->has_whole) {
     found_->has_whole = true;
     for (Allocation& a : whole_()) found_->list.push_back(std::move(a));
   }
-  for (const Allocation& a : found_->list)
-    if (holds(a, address, bytes)) return &a;
+  if (const Allocation* a = found_->holding(address, bytes)) return a;
   if (!resolve_) return nullptr;
   std::optional<Allocation> a = resolve_(address);
   if (!a || !holds(*a, address, bytes)) return nullptr;

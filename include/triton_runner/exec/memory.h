@@ -31,6 +31,8 @@ class Memory {
   // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`. owner: one of
   // those of that argument (Allocation::owner) and no other; 0: any.
   const Allocation* find(uint64_t address, uint64_t bytes, uint32_t owner = 0) const;
+  // The same of those that are known, without asking: for a range that is taken to be in one allocation, and need not be.
+  const Allocation* known(uint64_t address, uint64_t bytes, uint32_t owner = 0) const;
   // Whether an address lies in a storage of which only views may be touched (Allocation::storage), by that owner.
   bool hides(uint64_t address, uint32_t owner = 0) const;
   // Whether an argument has allocations of its own.
@@ -62,15 +64,23 @@ class MemoryView {
   }
   // The allocation that holds all of it; null if there is none.
   const Allocation* find(uint64_t address, uint64_t bytes) {
-    for (const Allocation* a : last_)
-      if (inside(a, address, bytes)) return a;
-    const Allocation* a = memory_->find(address, bytes, owner_);
-    if (a) last_[next_++ % 4] = a;
-    return a;
+    return remembered(address, bytes, &Memory::find);
+  }
+  // Memory::known().
+  const Allocation* known(uint64_t address, uint64_t bytes) {
+    return remembered(address, bytes, &Memory::known);
   }
   const Memory& memory() const { return *memory_; }
 
  private:
+  const Allocation* remembered(uint64_t address, uint64_t bytes,
+                               const Allocation* (Memory::*other)(uint64_t, uint64_t, uint32_t) const) {
+    for (const Allocation* a : last_)
+      if (inside(a, address, bytes)) return a;
+    const Allocation* a = (memory_->*other)(address, bytes, owner_);
+    if (a) last_[next_++ % 4] = a;
+    return a;
+  }
   bool inside(const Allocation* a, uint64_t address, uint64_t bytes) const {
     return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes &&
            (!owner_ || owner_ == a->owner);

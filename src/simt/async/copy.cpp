@@ -275,7 +275,7 @@ bool add_uniform(Exec& x, const Operands& in, const CopyPlan& plan, CpAsync& par
     uint64_t low, high, bits;
     plan.tables->range(from, nullptr, n, &low, &high, &bits);
     if (bits % aligned != 0 || offset % aligned != 0 || high - low > uint64_t{1} << 40 ||
-        !x.memory_for(in).readable(low + offset, high - low + bytes))
+        !x.memory_for(in).known(low + offset, high - low + bytes))
       return false;
   }
   CpAsync::Batch& batch = part.add(part.commits[x.first]);

@@ -380,7 +380,7 @@ bool look(Exec& x, const Spans& spans, std::byte** begins) {
     const Lane l = lane_of(x, a.place, 8);
     const uint64_t at = l.first + a.offset;
     if (l.step != static_cast<int64_t>(a.bytes) || at % a.bytes != 0) return false;
-    const exec::Allocation* there = x.worker->memory.find(at, uint64_t{a.bytes} * x.count);
+    const exec::Allocation* there = x.worker->memory.known(at, uint64_t{a.bytes} * x.count);
     if (!there || (a.store && !there->writable)) return false;
     begins[i] = reinterpret_cast<std::byte*>(at);
     if (spans.lane_bytes * x.count <= kFetched) fetch(begins[i], a.bytes * x.count, a.store);

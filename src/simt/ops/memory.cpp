@@ -266,8 +266,9 @@ LANES_INLINE void access_global(Exec& x, const Operands& in, const Access& a) {
   if (!in_a_row) a.tables->range(address, x.mask, x.count, &low, &high, &bits);
   const uint64_t extent = high - low + size;
   exec::MemoryView& memory = x.memory_for(in);
-  const bool inside = kWrite ? memory.writable(low + add, extent) : memory.readable(low + add, extent);
-  if (!inside || (bits & (size - 1)) || (add & (size - 1))) return each_lane<kWrite>(x, in, a);
+  const exec::Allocation* inside = memory.known(low + add, extent);
+  if (!inside || (kWrite && !inside->writable) || (bits & (size - 1)) || (add & (size - 1)))
+    return each_lane<kWrite>(x, in, a);
   if (x.worker->checks && in_a_row)  // memory comes while the checks look
     for (uint64_t at = 0; at < extent; at += 64) __builtin_prefetch(row + size * first + at);
   if (!looked_at<kWrite>(x, in, a, address, add, in_a_row)) [[unlikely]]

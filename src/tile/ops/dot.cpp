@@ -165,7 +165,7 @@ constexpr uint64_t kNearArrayBytes = 512 << 10;
 // the one before: it is on its way to the cache while this one is multiplied.
 // The value of the tile that is not loaded remembers where it was.
 num::Ahead next_block(Task& t, Slot tile, const Block& b, int64_t size) {
-  const exec::Allocation* array = t.worker->memory.find(b.address, static_cast<uint64_t>(size));
+  const exec::Allocation* array = t.worker->memory.known(b.address, static_cast<uint64_t>(size));
   if (!array || array->bytes <= kNearArrayBytes) return {};
   Value& before = t.value(tile);
   int64_t step = 0;

@@ -40,7 +40,8 @@ bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool writ
   if (misaligned & (tile.size - 1)) return false;
   uint64_t first = block->address + static_cast<uint64_t>(below),
            bytes = static_cast<uint64_t>(above - below);
-  return write ? t.worker->memory.writable(first, bytes) : t.worker->memory.readable(first, bytes);
+  const exec::Allocation* there = t.worker->memory.known(first, bytes);
+  return there && (there->writable || !write);
 }
 
 namespace {
@@ -148,7 +149,10 @@ bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const 
     return write ? memory.writable(a, bytes) : memory.readable(a, bytes);
   };
   for (int64_t i = 0; i < n; ++i) seen |= mask && !mask[i] ? 0 : addresses[i];
-  if (!(seen & (size - 1)) && high - low + size >= size && allowed(low, high - low + size)) return true;
+  if (!(seen & (size - 1)) && high - low + size >= size) {
+    const exec::Allocation* all = memory.known(low, high - low + size);
+    if (all && (all->writable || !write)) return true;
+  }
   int64_t first = -1;
   uint64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {

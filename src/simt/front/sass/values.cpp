@@ -37,6 +37,14 @@ bool is_plain_jump(const sass::Instruction& in) {
          in.is(kCALL) || in.is(kRET);
 }
 
+// CALL.REL.NOINC R6 `(kernel): the label is where the distance in R6 is counted from.
+bool is_call_by_address(const sass::Function& f, const sass::Instruction& in) {
+  return in.does(kCalls) &&
+         (!sass::target_of(f, in) || std::ranges::any_of(in.operands, [](const sass::Operand& o) {
+           return o.kind == sass::OperandKind::kRegister || o.kind == sass::OperandKind::kUniform;
+         }));
+}
+
 bool is_uniform(uint32_t reg) {
   return sass::kind_of(reg) == sass::OperandKind::kUniform ||
          sass::kind_of(reg) == sass::OperandKind::kUniformPredicate;
@@ -65,8 +73,7 @@ struct Values::Known {
   bool no_frame = true;
 
   bool take(const sass::Module& module, const sass::Function& f, const sass::Instruction& in) {
-    if (in.does(kComputed) || (in.does(kCalls) && !sass::target_of(f, in)) || in.is(sass::Opcode::kLEPC))
-      return false;
+    if (in.does(kComputed) || is_call_by_address(f, in) || in.is(sass::Opcode::kLEPC)) return false;
     predicates.push_back(names_its_registers(module, in) || is_plain_jump(in));
     registers.push_back(predicates.back() || in.is(sass::Opcode::kP2R) || in.is(sass::Opcode::kR2P));
     all = all && registers.back();

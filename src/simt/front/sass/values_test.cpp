@@ -88,6 +88,12 @@ TEST(what_is_not_known_sees_all_registers) {
   CHECK_EQ(computed.after("R2"), std::string("...."));
 }
 
+TEST(a_call_by_an_address_may_lead_anywhere) {
+  const Code code({"MOV R20, 0x40", "MOV R6, 0x60", "CALL.REL.NOINC R6 `(k)", "EXIT", "MOV R20, 0x50", "EXIT",
+                   "MOV R2, R20", "RET.REL.NODEC R20 `(k)"});
+  for (const char* reg : {"R2", "R6", "R20"}) CHECK_EQ(code.after(reg), std::string("........"));
+}
+
 TEST(uniform_registers_are_shared_where_a_warp_may_part) {
   const Code code({"UMOV UR4, 0x1", "MOV R2, UR4", "UMOV UR4, 0x2", "BAR.SYNC 0x0", "MOV R3, UR4",
                    "UMOV UR4, 0x3", "STG.E [R6.64], R2", "EXIT"});
