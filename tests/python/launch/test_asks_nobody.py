@@ -1,5 +1,5 @@
-"""A launch on its own arguments never looks for other memory: a walk over all objects of the process costs more
-than most launches. Masks leave out what lies past the end of the tensors here."""
+"""A launch on its own arguments never looks for other memory: a walk over all objects of the process costs
+more than most launches. Masks leave out what lies past the end of the tensors here."""
 
 import pytest
 
