@@ -5,6 +5,7 @@ their include directories. The modules that the Python tests share are imported 
 a name is given once. tests/lint.py calls check(), and `python tests/folders.py` counts rooms, floors and
 arrows of src/simt."""
 
+import functools
 import itertools
 import pathlib
 import re
@@ -131,7 +132,7 @@ def wrong_in_tile(path: pathlib.Path, text: str) -> list[str]:
         f"{path.relative_to(ROOT)}: includes {included}, which is above it (tile-engine.md): move what both "
         "need down"
         for included in re.findall(r'^#include "([^"]+)"', text, re.M)
-        if (other := pathlib.Path(included)).parent.name not in {"", folder, *MAY_INCLUDE[folder]}
+        if (other := pathlib.Path(included)).parent.name not in {"", folder, *MAY_INCLUDE.get(folder, ())}
         or other.stem in ON_TOP
     ]
 
@@ -166,6 +167,26 @@ def names_given_twice() -> list[str]:
             here, there = path.relative_to(ROOT), other.relative_to(ROOT)
             wrong.append(f"{here}: {there} has that name: give it another")
     return wrong
+
+
+@functools.cache
+def once_an_isa() -> frozenset[pathlib.Path]:
+    """The headers of src and include that files compiled once an instruction set include, by others too."""
+    at = [path for place in ONCE_AN_ISA for path in sources(ROOT / place)]
+    found: set[pathlib.Path] = set()
+    while at:
+        path = at.pop()
+        library = path.relative_to(ROOT).parts[2 if path.is_relative_to(PUBLIC) else 1]
+        for mark, name in re.findall(r'^#include (["<])([^">]+\.h)[">]', path.read_text(), re.M):
+            public, _, rest = name.removeprefix("triton_runner/").partition("/")
+            places = [path.parent / name, ROOT / "src" / library / name]
+            if mark == "<":
+                places = [PUBLIC / name, ROOT / "src" / public / "internal" / rest]
+            header = next((one for one in places if one.is_file()), None)
+            if header and header not in found:
+                found.add(header)
+                at.append(header)
+    return frozenset(found)
 
 
 def loud() -> list[str]:

@@ -280,8 +280,9 @@ def tests_of(path: pathlib.Path) -> list[str]:
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
-    own = told(path)  # unit tests of another library last, but for those that the file names
-    found.sort(key=lambda one: "_test." in one and library_of(ROOT / one) != library and one not in own)
+    own = told(path)  # first what the file names, and unit tests of another library last
+    far = lambda one: "_test." in one and library_of(ROOT / one) != library  # noqa: E731
+    found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 

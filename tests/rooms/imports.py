@@ -94,7 +94,7 @@ def within(name: str, folder: str, beneath: str) -> str:
     held: dict[str, list[str]] = {}
     for other, path in known().items():
         if path.is_relative_to(layers.PACKAGE / beneath.replace(".", "/")):
-            held.setdefault(folder_of(other).removesuffix("/command"), []).append(other)
+            held.setdefault(folder_of(other).removesuffix("/command.py"), []).append(other)
     own = held.pop(folder)
     said = [f"its own folder{part_of(name, beneath, own)}"]
     for other, names in held.items():
@@ -112,7 +112,7 @@ def rooms_below(name: str) -> str:
     said = ", ".join([*(one for one in under if one not in new), "_core"])
     count = sum(map(len, arrows().values()))
     most = f"there are {count} between rooms, and lint allows {layers.ARROWS}"
-    return said + (f" (a new arrow would be each of {', '.join(new)}: {most})" if new else "")
+    return said + (f" ({', '.join(new)} would be a new arrow: {most})" if new else "")
 
 
 def may_import(name: str, path: pathlib.Path) -> str:
@@ -137,7 +137,7 @@ def may_import(name: str, path: pathlib.Path) -> str:
                 there = [other for other in of_room if other.split(".")[1:2] == [to]]
                 others.append(f"verbs.{to}{part_of(name, f'verbs.{to}', there)} ({why})")
         late = "; in functions what it runs" if layers.is_late(name) else ""
-        own = within(name, folder_of(name).removesuffix("/command"), f"verbs.{verb}")
+        own = within(name, folder_of(name).removesuffix("/command.py"), f"verbs.{verb}")
         return f"{own}, of other verbs {'; '.join(others) or 'none'}; {rooms_below(name)}{late}"
     if path.parent == layers.PACKAGE:
         return f"no other flat module of its layer, and {rooms_below(name)}"

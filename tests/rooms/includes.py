@@ -78,7 +78,7 @@ def may_include(path: pathlib.Path, room: str) -> str:
             said = ", ".join(f"src/simt/{one}" for one in new)
             left = folders.SIMT_ARROWS - len(simt_arrows())
             least = f"{left} more" if left else "no more: one there has to go first"
-            own += f" (a new arrow between rooms would be each of {said}: lint allows {least})"
+            own += f" ({said} would be a new arrow between rooms: lint allows {least})"
     elif library == "tile":
         core = f"the core (the files of src/tile itself but {', '.join(sorted(folders.ON_TOP))})"
         above = [f"src/tile/{one}" for one in (inner, *sorted(folders.MAY_INCLUDE.get(inner, ()))) if one]

@@ -81,7 +81,8 @@ def included_by(path: pathlib.Path, is_new: bool) -> str:
 
 
 def files_of_rooms() -> list[pathlib.Path]:
-    return [*folders.sources(folders.SIMT), *folders.sources(folders.TILE)]
+    files = [*folders.sources(folders.SIMT), *folders.sources(folders.TILE)]
+    return [path for path in files if path.parent.name != "internal"]  # which include no room
 
 
 def wrong_in(path: pathlib.Path, text: str) -> list[str]:
