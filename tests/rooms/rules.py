@@ -45,8 +45,8 @@ def _built(path: pathlib.Path) -> list[str]:
     name = name_of(path)
     if path in folders.once_an_isa():
         return [
-            "once an instruction set too, as files of a folder simd include it: its functions are in the "
-            "namespace SIMD_ISA, always_inline, constexpr, or declared here alone"
+            "once an instruction set too, as files of a folder simd include it: what they call of it "
+            "has to be in the namespace SIMD_ISA, always_inline, constexpr or in a .cpp"
         ]
     if path.suffix != ".cpp" or path.stem.endswith("_test"):
         return []
