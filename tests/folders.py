@@ -5,6 +5,7 @@ their include directories. The modules that the Python tests share are imported 
 a name is given once. tests/lint.py calls check(), and `python tests/folders.py` counts rooms, floors and
 arrows of src/simt."""
 
+import functools
 import itertools
 import pathlib
 import re
@@ -71,24 +72,31 @@ def below_in_simt(room: str) -> tuple[str, ...]:
     return tuple(one for one in under if not one.startswith("front/") or (room, one) == BESIDE)
 
 
-def simt_arrows() -> dict[tuple[str, str], list[str]]:
-    """From a room of src/simt to another that it includes: where."""
+def simt_arrows_of(path: pathlib.Path, text: str) -> dict[tuple[str, str], list[str]]:
+    """From the room of a file of src/simt with that text to another that it includes: where."""
     arrows: dict[tuple[str, str], list[str]] = {}
-    for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
-        if path.stem.endswith("_test"):
-            continue
-        for included in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
-            beside = path.parent / included
-            here, there = simt_room(path), simt_room(beside if beside.is_file() else SIMT / included)
-            if here != there:
-                arrows.setdefault((here, there), []).append(f"{path.relative_to(ROOT)}: includes {included}")
+    for included in re.findall(r'^#include "([^"]+)"', text, re.M):
+        beside = path.parent / included
+        here, there = simt_room(path), simt_room(beside if beside.is_file() else SIMT / included)
+        if here != there:
+            arrows.setdefault((here, there), []).append(f"{path.relative_to(ROOT)}: includes {included}")
     return arrows
+
+
+def counted(arrows) -> set[tuple[str, str]]:
+    """The arrows that SIMT_ARROWS counts: the front ends are one room."""
+    found = {(here.split("/")[0], there.split("/")[0]) for here, there in arrows}
+    return {(here, there) for here, there in found if here != there}
+
+
+def simt_arrows() -> set[tuple[str, str]]:
+    """From a room of src/simt to another that it includes, as they are counted."""
+    return set().union(*(counted(simt_arrows_of(path, path.read_text())) for path in sources(SIMT)))
 
 
 def simt_count() -> tuple[int, int, int]:
     """How many rooms of src/simt there are, how many stand above each other, and arrows between them."""
-    arrows = {(here.split("/")[0], there.split("/")[0]) for here, there in simt_arrows()}
-    arrows -= {(room, room) for room in SIMT_ROOMS} | {("front", "front")}
+    arrows = simt_arrows()
     floor: dict[str, int] = {}
     for room in SIMT_ROOMS:
         name = room.split("/")[0]
@@ -96,26 +104,43 @@ def simt_count() -> tuple[int, int, int]:
     return len(floor), max(floor.values()), len(arrows)
 
 
+def sources(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The headers and source files below a folder, without tests."""
+    files = sorted([*folder.rglob("*.h"), *folder.rglob("*.cpp")])
+    return [path for path in files if not path.stem.endswith("_test")]
+
+
+def wrong_in_simt(path: pathlib.Path, text: str) -> list[str]:
+    """Returns what is wrong in a file of src/simt with that text, a line each."""
+    name, room = path.relative_to(ROOT), simt_room(path)
+    if room not in SIMT_ROOMS:
+        return [f"{name}: is in no room: give it a row in the table of doc/internals/simt.md"]
+    found = None if room.startswith("front/") else READS_CODE.search(text)
+    wrong = [f"{name}: has {found[0]}, which is for the front ends: move that part there"] if found else []
+    for (_, there), places in simt_arrows_of(path, text).items():
+        if there not in below_in_simt(room):
+            wrong += [f"{place}, which is above it (simt.md): move that down" for place in places]
+    return wrong
+
+
+def wrong_in_tile(path: pathlib.Path, text: str) -> list[str]:
+    """Returns what a file of src/tile with that text includes from above it, a line each."""
+    folder = path.parent.name if path.parent != TILE else ""
+    if not folder and path.stem in ON_TOP:
+        return []
+    return [
+        f"{path.relative_to(ROOT)}: includes {included}, which is above it (tile-engine.md): move what both "
+        "need down"
+        for included in re.findall(r'^#include "([^"]+)"', text, re.M)
+        if (other := pathlib.Path(included)).parent.name not in {"", folder, *MAY_INCLUDE.get(folder, ())}
+        or other.stem in ON_TOP
+    ]
+
+
 def check_simt() -> list[str]:
     """Returns what is wrong within src/simt, a line each."""
-    wrong = []
-    for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
-        name, room = path.relative_to(ROOT), simt_room(path)
-        if room not in SIMT_ROOMS:
-            wrong.append(f"{name}: is in no room: give it a row in the table of doc/internals/simt.md")
-        elif (
-            not room.startswith("front/")
-            and "_test" not in path.stem
-            and (found := READS_CODE.search(path.read_text()))
-        ):
-            wrong.append(f"{name}: has {found[0]}, which is for the front ends: move that part there")
-    if wrong:
-        return wrong
-    arrows = simt_arrows()
-    for (here, there), places in arrows.items():
-        if there not in below_in_simt(here):
-            wrong += [f"{place}, which is above it (simt.md): move that down" for place in places]
-    if (n := simt_count()[2]) > SIMT_ARROWS:
+    wrong = [one for path in sources(SIMT) for one in wrong_in_simt(path, path.read_text())]
+    if not wrong and (n := simt_count()[2]) > SIMT_ARROWS:
         wrong.append(f"src/simt: {n} arrows between rooms, at most {SIMT_ARROWS}: use what a room below has")
     return wrong
 
@@ -142,6 +167,26 @@ def names_given_twice() -> list[str]:
             here, there = path.relative_to(ROOT), other.relative_to(ROOT)
             wrong.append(f"{here}: {there} has that name: give it another")
     return wrong
+
+
+@functools.cache
+def once_an_isa() -> frozenset[pathlib.Path]:
+    """The headers of src and include that files compiled once an instruction set include, by others too."""
+    at = [path for place in ONCE_AN_ISA for path in sources(ROOT / place)]
+    found: set[pathlib.Path] = set()
+    while at:
+        path = at.pop()
+        library = path.relative_to(ROOT).parts[2 if path.is_relative_to(PUBLIC) else 1]
+        for mark, name in re.findall(r'^#include (["<])([^">]+\.h)[">]', path.read_text(), re.M):
+            public, _, rest = name.removeprefix("triton_runner/").partition("/")
+            places = [path.parent / name, ROOT / "src" / library / name]
+            if mark == "<":
+                places = [PUBLIC / name, ROOT / "src" / public / "internal" / rest]
+            header = next((one for one in places if one.is_file()), None)
+            if header and header not in found:
+                found.add(header)
+                at.append(header)
+    return frozenset(found)
 
 
 def loud() -> list[str]:
@@ -183,18 +228,7 @@ def check() -> list[str]:
         for name in public
         if name not in known
     ]
-    for path in sorted([*TILE.rglob("*.h"), *TILE.rglob("*.cpp")]):
-        folder = path.parent.name if path.parent != TILE else ""
-        if path.stem.endswith("_test") or (not folder and path.stem in ON_TOP):
-            continue
-        for included in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
-            other = pathlib.Path(included)
-            if other.parent.name not in {"", folder, *MAY_INCLUDE[folder]} or other.stem in ON_TOP:
-                name = path.relative_to(TILE.parent.parent)
-                wrong.append(
-                    f"{name}: includes {included}, which is above it (tile-engine.md): move what both "
-                    "need down"
-                )
+    wrong += [one for path in sources(TILE) for one in wrong_in_tile(path, path.read_text())]
     return wrong + rows_of_libraries() + check_simt() + names_given_twice() + loud()
 
 

@@ -167,45 +167,36 @@ def below_in_kernel(name: str) -> list[str]:
     return [one for line in KERNELS[:rank] for one in line.split()]
 
 
-def _within_kernel(read: dict, known: dict) -> list[str]:
-    wrong = []
-    for name, module in read.items():
-        for other, line, _ in module.imports if folder_of(name) == "_kernel" else ():
-            into = other.split(".")[1] if other.startswith("_kernel.") else ""
-            if into and into not in (name.split(".")[1:2] + below_in_kernel(name)):
-                where = f"{place_of(known[name])}:{line}: imports {other}"
-                wrong.append(f"{where}: of KERNELS (tests/layers.py) each imports those before its line")
-    return wrong
-
-
 def place_of(path: pathlib.Path) -> pathlib.Path:
     return path.relative_to(PACKAGE.parent.parent)
 
 
-def _between_verbs(read: dict, known: dict) -> list[str]:
-    """Imports of another verb, of a later part of the same one, and what an __init__ has beside words."""
-    wrong = []
-    for name, module in read.items():
-        place = place_of(known[name])
-        for other, line, _ in module.imports:
-            (room, *here), (there, *into) = name.split("."), other.split(".")
-            if room == there == "verbs" and here and into and here[0] != into[0]:
-                if (here[0], into[0]) in BETWEEN:
-                    continue
-                wrong.append(f"{place}:{line}: imports {other}, of another verb: move what both need down")
-            parts = [PARTS.index(one[-1]) for one in (here, into) if one and one[-1] in PARTS]
-            if (
-                room == there == "verbs"
-                and here[:-1] == into[:-1]
-                and len(parts) == 2
-                and parts[0] < parts[1]
-            ):
-                wrong.append(
-                    f"{place}:{line}: imports {other}: of {', '.join(PARTS)} each reads those before it"
-                )
-        if name.startswith("verbs.") and known[name].stem == "__init__" and module.statements > 1:
-            wrong.append(f"{place}: more than a docstring: a command would load it with the package")
-    return wrong
+def forbidden(name: str, other: str) -> str:
+    """Why a module may not import another, whatever they import else; "" where it may."""
+    here, there = folder_of(name), folder_of(other)
+    if here != there and RANKS[there] >= RANKS[here]:
+        layer = LAYERS[RANKS[there]][0]
+        return f", of a layer not below ({layer}): move what both need to a lower one"
+    _, *own = name.split(".")
+    _, *into = other.split(".")
+    if here == there == "_kernel" and into and into[0] not in (own[:1] + below_in_kernel(name)):
+        return ": of KERNELS (tests/layers.py) each imports those before its line"
+    if here == there == "verbs" and own and into:
+        if own[0] != into[0] and (own[0], into[0]) not in BETWEEN:
+            return ", of another verb: move what both need down"
+        parts = [PARTS.index(one[-1]) for one in (own, into) if one[-1] in PARTS]
+        if own[:-1] == into[:-1] and len(parts) == 2 and parts[0] < parts[1]:
+            return f": of {', '.join(PARTS)} each reads those before it"
+    return ""
+
+
+def _more_than_words(read: dict, known: dict) -> list[str]:
+    """Each __init__ of a verb with more than words."""
+    return [
+        f"{place_of(known[name])}: more than a docstring: a command would load it with the package"
+        for name, module in read.items()
+        if name.startswith("verbs.") and known[name].stem == "__init__" and module.statements > 1
+    ]
 
 
 def apart(name: str) -> str:
@@ -229,7 +220,7 @@ def _loaded_apart(read: dict, known: dict) -> list[str]:
     return wrong
 
 
-def _folder(path: pathlib.Path) -> str:
+def folder_in_package(path: pathlib.Path) -> str:
     """The folder of a module, or a flat one; the command of a verb stands above its folder."""
     is_alone = path.stem == "command" or path.parent == PACKAGE
     return str((path if is_alone else path.parent).relative_to(PACKAGE))
@@ -252,6 +243,34 @@ def _circle(name: str, read: dict, way: list, done: set) -> list:
     return []
 
 
+def wrong_imports(read: dict, known: dict) -> list[str]:
+    """Returns what is wrong in the imports of all modules, a line each."""
+    wrong = []
+    for name, module in read.items():
+        for other, line, in_function in module.imports:
+            where = f"{place_of(known[name])}:{line}: imports {other}"
+            if why := forbidden(name, other):
+                wrong.append(where + why)
+            if in_function and not is_late(name) and not module.gives_reason(line):
+                wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
+    wrong += _more_than_words(read, known) + _loaded_apart(read, known)
+    if (n := sum(map(len, arrows(read).values()))) > ARROWS:
+        wrong.append(f"{n} arrows between rooms, at most {ARROWS}: use what a room below has already")
+    try:
+        floors(arrows(read, lambda name: folder_in_package(known[name])))
+    except graphlib.CycleError as error:
+        wrong.append(f"a circle of folders: {' <- '.join(error.args[1])}: move down what they share")
+    done: set = set()
+    for name in read:
+        circle = _circle(name, read, [], done)
+        if circle:
+            wrong.append(
+                f"a circle of imports: {' -> '.join(circle)}: move what they share to a lower module"
+            )
+            break
+    return wrong
+
+
 def check() -> list[str]:
     """Returns what is wrong, a line each."""
     known = modules()
@@ -270,35 +289,12 @@ def check() -> list[str]:
     if wrong:
         return wrong
     for name, module in read.items():
-        for other, line, in_function in module.imports:
-            where = f"{place_of(known[name])}:{line}: imports {other}"
-            here, there = folder_of(name), folder_of(other)
-            if here != there and RANKS[there] >= RANKS[here]:
-                layer = LAYERS[RANKS[there]][0]
-                wrong.append(f"{where}, of a layer not below ({layer}): move what both need to a lower one")
-            if in_function and not is_late(name) and not module.gives_reason(line):
-                wrong.append(f"{where} in a function: import at the top, or say beside the line why not")
         for other, line in module.private:
             where = place_of(known[name])
             wrong.append(f"{where}:{line}: uses {other}, a private name of that module: give it a public one")
-    wrong += _between_verbs(read, known) + _loaded_apart(read, known) + _within_kernel(read, known)
     for path in known.values():
         wrong += [f"{place_of(path)}:{line}: {what}" for line, what in newer.used(path)]
-    if (n := sum(map(len, arrows(read).values()))) > ARROWS:
-        wrong.append(f"{n} arrows between rooms, at most {ARROWS}: use what a room below has already")
-    try:
-        floors(arrows(read, lambda name: _folder(known[name])))
-    except graphlib.CycleError as error:
-        wrong.append(f"a circle of folders: {' <- '.join(error.args[1])}: move down what they share")
-    done: set = set()
-    for name in read:
-        circle = _circle(name, read, [], done)
-        if circle:
-            wrong.append(
-                f"a circle of imports: {' -> '.join(circle)}: move what they share to a lower module"
-            )
-            break
-    return wrong
+    return wrong + wrong_imports(read, known)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ import functools
 import pathlib
 import re
 
-import folders
 import kinds
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import page_of
+from rooms.includes import may_include
 from rooms.rules import lists_of, of_rules
 from rooms.tree import (
     ROOT,
@@ -212,14 +212,6 @@ def users_of(path: pathlib.Path) -> list[str]:
     return sorted(found, key=lambda one: (found[one], one))
 
 
-def below(library: str) -> list[str]:
-    """The libraries of src that a library's files may include, the near ones first."""
-    found: list[str] = []
-    for name in re.findall(r"`(\w+)`", table("architecture.md")[library][0][-1]):
-        found += [other for other in [name, *below(name)] if other not in found]
-    return list(dict.fromkeys(found))
-
-
 @functools.cache
 def reached() -> dict[str, list[str]]:
     """The tests that enter a file of C++, as tests/coverage/reach.py found."""
@@ -288,8 +280,9 @@ def tests_of(path: pathlib.Path) -> list[str]:
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
-    own = told(path)  # unit tests of another library last, but for those that the file names
-    found.sort(key=lambda one: "_test." in one and library_of(ROOT / one) != library and one not in own)
+    own = told(path)  # first what the file names, and unit tests of another library last
+    far = lambda one: "_test." in one and library_of(ROOT / one) != library  # noqa: E731
+    found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
 
 
@@ -471,7 +464,7 @@ def of_source(path: pathlib.Path) -> Facts:
         named = "TRANSLATED" if kinds.REASONS[name_of(path)][0] == kinds.TRANSLATED else "REASONS"
         facts.append(("names ops", f"by their kinds: one more needs a word in {named} of tests/kinds.py"))
     facts += [
-        ("includes", may_include(path)),
+        ("includes", may_include(path, room)),
         *of_rules(path),
         ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
@@ -498,33 +491,6 @@ def described_room(path: pathlib.Path, room: str) -> tuple[str, str]:
         return plain(cells[1]), page
     cells, page = table("architecture.md").get(room, ([""], "")) if inner else ([""], "")
     return plain(cells[-1]), page
-
-
-def may_include(path: pathlib.Path) -> str:
-    library, room = library_of(path), room_of(path)
-    inner = room.partition("/")[2].removesuffix("/simd")
-    ends = [one for one in below(library) if one in folders.OF_FRONT_ENDS] if library == "simt" else []
-    ends = [] if inner.startswith("front/") else ends
-    others = ", ".join(f"src/{one}" for one in below(library) if one not in ends) or "no other library"
-    others += f" ({', '.join(ends)} are for the front ends alone)" if ends else ""
-    if str(path.parent.relative_to(ROOT)) in folders.ONCE_AN_ISA:
-        others += "; it calls functions of the namespace SIMD_ISA, always_inline ones, and those of a .cpp"
-    own = f"src/{library}"
-    if path.is_relative_to(ROOT / "include"):
-        own = f"include/triton_runner/{library}"
-        others = others.replace("src/", "include/triton_runner/") + " (public headers include public ones)"
-    elif path.parent.name == "internal":
-        own = f"include/triton_runner/{library} and src/{library}/internal"
-        others = f"those of {others}" if others.startswith("src/") else others
-    elif library == "simt":
-        own = ", ".join(f"src/simt/{one}" for one in (inner, *folders.below_in_simt(inner)[::-1]))
-    elif library == "tile":
-        core = f"the core (the files of src/tile itself but {', '.join(sorted(folders.ON_TOP))})"
-        under = [f"src/tile/{one}" for one in (inner, *sorted(folders.MAY_INCLUDE.get(inner, ()))) if one]
-        own = ", ".join(["its own folder" if not inner else under.pop(0), core, *under])
-        if not inner and path.stem in folders.ON_TOP:
-            own = "all of src/tile, above which it stands"
-    return f"{own}; {others}"
 
 
 def of_umbrella(path: pathlib.Path) -> Facts:

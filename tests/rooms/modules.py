@@ -6,16 +6,15 @@ import functools
 import itertools
 import pathlib
 import re
-import sys
 
 import layers
-import newer
 
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
 from rooms.described import NO_PAGE, described
+from rooms.imports import imports, known, may_import
 from rooms.rules import writers
-from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, shown, table, text_of, told
+from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
 
 OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package, whose modules they use
 PUBLIC = ast.literal_eval(  # public name: the module that has it
@@ -24,17 +23,6 @@ PUBLIC = ast.literal_eval(  # public name: the module that has it
 GUIDES = "doc/guide", "doc/internals", "doc/reference/[!amo]*.md"  # and no page that a tool writes
 MANY = 8  # verbs: a test that names more of them is of none
 PARTS = layers.PARTS  # of a verb: no subject of a test
-
-
-@functools.cache
-def known() -> dict[str, pathlib.Path]:
-    return layers.modules()
-
-
-@functools.cache
-def imports(name: str) -> frozenset[str]:
-    """The modules of the package that a module imports."""
-    return frozenset(imported for imported, *_ in layers.Module(known()[name], known()).imports)
 
 
 def named(name: str) -> str:
@@ -86,7 +74,9 @@ def tests_of(name: str, path: pathlib.Path) -> tuple[list[str], list[str]]:
         if (not verb or f"/{verb}" in one or str(pathlib.Path(one).parent) in near_ones)
         and (pathlib.Path(one).stem == f"test_{last}" or len(alike) > 6)
     ]  # fmt: skip
-    found = list(dict.fromkeys(found))
+    others = verbs() - {verb} if verb else set()  # test_compare.py says nothing of a part of another verb
+    is_others = lambda one: pathlib.Path(one).stem.split("_")[1] in others and f"/{verb}/" not in one  # noqa: E731
+    found = [one for one in dict.fromkeys(found) if runs(one, name) or not is_others(one)]
     words = (f"_{alike}", f"/{verb}/", f"_{verb}") if verb else (f"_{alike}",)
 
     def rank(one: str) -> tuple:
@@ -263,46 +253,6 @@ def requests(pattern: str) -> list[str]:
     return [name for name, there in known().items() if there in found and name != "triton_runner"]
 
 
-@functools.cache
-def importers(name: str) -> tuple[str, ...]:
-    """The modules that import a module, and those that import these: none of them may it import."""
-    found, at = {name}, [name]
-    while at:
-        at = [other for other in known() if other not in found and imports(other) & {*at}]
-        found |= {*at}
-    return tuple(sorted(found - {name}))
-
-
-def but_importers(name: str, room: str) -> str:
-    """The modules of a room or verb that a module of it may not import, in brackets."""
-    parts = [f"{name.rpartition('.')[0]}.{one}" for one in layers.PARTS] if room.startswith("verbs.") else []
-    later = parts[parts.index(name) + 1 :] if name in parts else []
-    above = [one for one in importers(name) if one.startswith(f"{room}.")]
-    above = [*above, *(one for one in later if one in known() and one not in above)]
-    said = shown([one.removeprefix(f"{room}.") for one in above])
-    return f" (but not {said}, which would make a circle)" if above else ""
-
-
-def within(verb: str, path: pathlib.Path) -> str:
-    """Which folders of its verb a module may import: its own, and those that import nothing of its own."""
-    top = layers.PACKAGE / "verbs" / verb
-    files = {top: [one for one in top.glob("*.py") if one.stem != "command"]} | {
-        one: [*one.rglob("*.py")] for one in sorted(top.iterdir()) if one.is_dir() and [*one.glob("*.py")]
-    }
-    own = next((one for one, held in files.items() if path in held), top)
-
-    def takes(one: pathlib.Path, other: pathlib.Path) -> bool:
-        wanted = rf"triton_runner\.{str(other.relative_to(layers.PACKAGE)).replace('/', '[.]')}"
-        beneath = [n.name for n in files if n != other and n.is_relative_to(other)]
-        wanted += rf"(?!\.({'|'.join(beneath)})\b)\b" if beneath else r"\b"
-        return any(re.search(wanted, text_of(held)) for held in files[one])
-
-    free = [str(one.relative_to(layers.PACKAGE)) for one in files if one != own and not takes(one, own)]
-    name = next(name for name, there in known().items() if there == path)
-    not_these = but_importers(name, f"verbs.{verb}") if path.stem != "__init__" else ""
-    return f"its own folder{not_these}, " + "".join(f"{one}, " for one in free)
-
-
 def modules_in(folder: pathlib.Path) -> list[tuple[str, str]]:
     """A row a module of a folder of the package, and a folder of it: what it opens with."""
     inner = [one / "__init__.py" for one in sorted(folder.iterdir()) if (one / "__init__.py").is_file()]
@@ -312,38 +262,6 @@ def modules_in(folder: pathlib.Path) -> list[tuple[str, str]]:
          + re.split(r"(?<=[.?!])\s", opening(one), maxsplit=1)[0])
         for one in [*inner, *files]
     ]  # fmt: skip
-
-
-def may_import(name: str, path: pathlib.Path) -> str:
-    room = layers.folder_of(name)
-    least = ".".join(map(str, newer.LEAST))
-    if by := layers.apart(name):
-        beside = "" if room in layers.APART else "no module of this package; "
-        own = f"its own room{but_importers(name, room)}; " if room in layers.APART else ""
-        there = ", ".join(sorted({*layers.THERE} - sys.stdlib_module_names))
-        return (
-            f"{own}{beside}the standard library of Python {least}, {there}; in functions what of the package "
-            f"is there: it is loaded without the package, by {by}"
-        )
-    if path == layers.PACKAGE / "verbs" / path.parent.name / "__init__.py":
-        return "nothing: the __init__ of a verb has a docstring alone (its modules are told by themselves)"
-    rank = layers.RANKS[room]
-    under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
-    if room == "verbs" and "." in name:
-        verb = name.split(".")[1]
-        others = [f"verbs.{to} ({why})" for (one, to), why in layers.BETWEEN.items() if one == verb]
-        late = "; in functions what it runs" if layers.is_late(name) else ""
-        others = f"of other verbs {'; '.join(others) or 'none'}"
-        return f"{within(verb, path)}{others}; {', '.join(under)}, _core{late}"
-    kernel = [f"_kernel.{one}" for one in layers.below_in_kernel(name)] if room == "_kernel" else []
-    own = "its own room" if "." in name or path.stem == "__init__" else "no other flat module of its layer"
-    own += f" ({room})" if own == "its own room" else ""
-    if room == "_kernel" and name.count(".") > 1:
-        room = name.rpartition(".")[0]
-        own = f"its own folder ({room})"
-    elif room == "_kernel":
-        return f"of its room what follows: {', '.join([*kernel, *under, '_core'])}"
-    return f"{own}{but_importers(name, room)}, and {', '.join([*kernel, *under, '_core'])}"
 
 
 def of_module(path: pathlib.Path) -> Facts:

@@ -28,6 +28,10 @@ def of_rules(path: pathlib.Path) -> Facts:
     for enum in enums(path):
         if asking := [one for one in by_order().get(enum, ()) if one != name and sees(one, path)]:
             facts.append(("order", f"of {enum}'s enumerators is asked for by {shown(asking)} (<, >=)"))
+    for word, users in sized_by(path).items():
+        facts.append(
+            ("order", f"of the enumerators below {word} is that of arrays of {word} in {shown(users)}")
+        )
     loud = loud if path.suffix == ".cpp" else []
     facts += [
         ("may", f"print, read variables or end the process, as no other library does ({one})") for one in loud
@@ -39,6 +43,11 @@ def of_rules(path: pathlib.Path) -> Facts:
 
 def _built(path: pathlib.Path) -> list[str]:
     name = name_of(path)
+    if path in folders.once_an_isa():
+        return [
+            "once an instruction set too, as files of a folder simd include it: what they call of it "
+            "has to be in the namespace SIMD_ISA, always_inline, constexpr or in a .cpp"
+        ]
     if path.suffix != ".cpp" or path.stem.endswith("_test"):
         return []
     if str(path.parent.relative_to(ROOT)) in folders.ONCE_AN_ISA:
@@ -89,6 +98,22 @@ def enums(path: pathlib.Path) -> list[str]:
     found = [] if path.suffix != ".def" else grep(re.escape(path.name), "src/*.h", "include/*.h")
     into = rf'\benum (?:class )?(\w+)[^{{;]*\{{[^}}]*#include [<"][^">]*{re.escape(path.name)}[">]'
     return [enum for one in found for enum in re.findall(into, text_of(ROOT / one))]
+
+
+@functools.cache
+def sized_by(path: pathlib.Path) -> dict[str, list[str]]:
+    """The last enumerators of a header that are counts, with the files that fill an array of so many by
+    place: kWords[kCounters] = {...}."""
+    bodies = (
+        re.findall(r"\benum (?:class )?\w+[^{;]*\{([^}]*)\}", text_of(path)) if path.suffix == ".h" else []
+    )
+    last = [re.findall(r"\b[A-Za-z]\w*", re.sub(r"//.*|=[^,]*", "", body))[-1:] for body in bodies]
+    found = {}
+    for (word,) in filter(None, last):
+        filled = rf"\[(\w+::)*{word}\] *= *\{{[^}}]|\barray<[^;=]*\b{word}> \w+ *= *\{{[^}}]"
+        users = [one for one in grep(filled, "src/*.cpp", "src/*.h", "include/*.h") if sees(one, path)]
+        found |= {word: users} if users else {}
+    return found
 
 
 @functools.cache

@@ -1,5 +1,5 @@
 // Runs reductions and scans as the threads of a layout do them, step by step. In a step some places of the
-// axis are combined with others, for all lines along the axis at once. Which ones, the layout says:
+// axis are combined with others, for all lines along the axis at once. The layout says which ones.
 //
 // - A reduction combines the registers of a thread (in pairs, or one after the other: before Triton 3.8), then lanes are
 //   folded from their highest bit down to their lowest, then warps likewise.

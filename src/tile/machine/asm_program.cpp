@@ -520,7 +520,7 @@ uint32_t Assembler::flipped(lanes::Handler flip, uint32_t place, uint32_t bytes)
   return step.operands.d;
 }
 
-// As simt's ContractedCode does.
+// As ContractedCode (src/simt/front/ptx/contract.h) does.
 bool Assembler::lower_sum(const ptx::Function& f, const ptx::Contraction& c) {
   const ptx::Instruction &sum = f.body[c.add], &product = f.body[c.product];
   const ptx::Mod type = sum.type(0);

@@ -17,7 +17,8 @@ from rooms import cpp, modules, tree  # noqa: E402
 TOLD = {
     "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "includes     src/num; src/base"],
     "src/simt/ops/warp.cpp": [
-        "src/simt/ops: handlers of what is done when", "src/simt/check, src/simt/state, src/simt/code; ",
+        "src/simt/ops: handlers of what is done when",
+        "src/simt/check, src/simt/state (src/simt/code would be a new arrow",
         "amdgcn, artifact, ir are for the front ends", "doc/internals/simt.md",
         "python tests/run_cases.py ptx/warp-"],
     "src/ptx/constant.cpp": ["doc/internals/ptx.md (Numbers)"],
@@ -29,6 +30,10 @@ TOLD = {
     "python/triton_runner/__main__.py": ["room         _cli: ", "verbs.cuda.run", "test_cli.py"],
     "tests/python/cli/test_bad_input.py": ["doc/reference/cli.md"],
     "src/simt/front/amdgcn/lower.cpp": ["doc/internals/simt-amdgcn.md", "tests/cases/amdgcn/"],
+    "src/amdgcn/internal/facts.h": ["arrays of kCounters in src/amdgcn/waits.cpp"],
+    "python/triton_runner/verbs/bits/compare.py": [
+        "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ", "and lint allows 100)"],
+    "src/num/internal/by_size.h": ["is built     once an instruction set too"],
     "src/simt/front/sass/lower.cpp": ["src/simt/front/sass, src/simt/front/ptx, src/simt/launch, "],
     "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of ops", "amdg.buffer_load"],
     "src/tile/ops/shape.cpp": ["the rows of tt.get_program_id, ", "src/tile/ops, the core"],
@@ -50,11 +55,11 @@ TOLD = {
         "is used by   verbs.debug.", "pytest -q tests/python/debug/test_back.py"],
     "python/bindings/probe_amdgcn.cpp": ["tests/python/amdgcn/test_amd_values.py"],
     "python/triton_runner/verbs/debug/dap/guard.py": [
-        "(but not command, dap.serve, which would", "), verbs/debug, of", "debug-editors.md",
+        "(but not dap.serve, which would", "), verbs/debug (but not command, which", "debug-editors.md",
         "pytest -q tests/python/debug/test_dap_ro"],
     "python/triton_runner/verbs/debug/dap/life.py": ["pytest -q tests/python/debug/test_dap_ro"],
     "python/triton_runner/verbs/bisect/inductor/compiled.py": [
-        "its own folder (but not assembler, ", "), of other verbs none", "torch-bisect.md",
+        "its own folder (but not inductor.captured, ", "), of other verbs none", "torch-bisect.md",
         "bisect/test_torch_stages.py"],
     "python/triton_runner/verbs/passes/command.py": ["is used by   _cli (imports the command of"],
     "python/triton_runner/_artifact/kernel.py": ["_kernel.cost.profiling", "devices.md"],

@@ -24,7 +24,10 @@ ALLOWED = {
         CONTRACTION,
     ),
     "src/simt/front/ptx/contract.cpp": ({"kDiv", "kMul"}, CONTRACTION),
-    "src/tile/machine/asm_program.cpp": ({"kDiv", "kBra"}, CONTRACTION),
+    "src/tile/machine/asm_program.cpp": (
+        {"kDiv", "kBra", "kFence", "kMembar", "kGriddepcontrol", "kNanosleep", "kSetmaxnreg"},
+        CONTRACTION + "; hints and fences do nothing in a tile",
+    ),
     "src/simt/front/ptx/origin.cpp": (
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd", "kAtom", "kShfl", "kCall"},
         "which operands an address may come of",
@@ -63,6 +66,9 @@ def named_elsewhere(path: pathlib.Path, handlers: dict[str, str]) -> set[str]:
     text = path.read_text()
     own = set(re.findall(r"^bool lower_(\w+)\(", text, re.M))
     names = re.findall(r"(?<!sass::)\bOpcode::(k[A-Z]\w*)", text)
+    # Names have nothing in front of them where a function has `using enum`, up to its end.
+    for scope in re.findall(r"\busing enum ptx::Opcode;(.*?)(?:^\}|\Z)", text, re.M | re.S):
+        names += [name for name in re.findall(r"(?<!::)\b(k[A-Z]\w*)", scope) if name in handlers]
     return {name for name in names if handlers[name] not in own}
 
 

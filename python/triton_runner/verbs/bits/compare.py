@@ -138,9 +138,9 @@ def first_element(x: numpy.ndarray, y: numpy.ndarray) -> tuple:
 def parted(names: list[str], labels: list[str], found: tuple, origins) -> Parting:
     """found: of first_difference(); origins(argument, element): where it begins."""
     argument, x, y = found
-    at, wrong, distance = first_element(x, y), ~same_bits(x, y), difference(x, y)
+    at, wrong, far = first_element(x, y), ~same_bits(x, y), difference(x, y)
     return Parting(
         names, labels, argument, list(at), [number(plain(x[at])), number(plain(y[at]))],
-        int(wrong.sum()), wrong.size, number(distance.max_error),
-        distance.size <= tolerance(kind_of(x.dtype)), origins(argument, at),
+        int(wrong.sum()), wrong.size, number(far.max_error),
+        far.size <= tolerance(kind_of(x.dtype)), origins(argument, at),
     )  # fmt: skip
