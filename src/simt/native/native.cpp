@@ -508,6 +508,7 @@ void compile_runs(Code& code) {
     Instr& in = code.instrs[at];
     in.native = code.keep(Native{in.run, count, nullptr});
     in.run = run_filled;
+    in.computes = false;  // its run loads
   }
   if (runs.empty()) return;
   const std::shared_ptr<std::byte> pages = executable(bytes);
@@ -522,6 +523,7 @@ void compile_runs(Code& code) {
         run.spans->prepare = reinterpret_cast<RunLanes>(pages.get() + run.prepare_at);
       native.with_spans = {in.run, count, reinterpret_cast<RunSpans>(pages.get() + run.at), run.spans};
       in.run = run_spans;
+      in.computes = false;  // its run loads and stores
     } else {
       native.count = count;
       native.run = reinterpret_cast<RunLanes>(pages.get() + run.at);
