@@ -38,7 +38,7 @@ CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints", 
 # The checks that report a kind of trap, first the one that most likely does.
 _REPORTS = {
     "not a number": ("nan", "inf", "nanload"), "uninitialized value": ("uninit",), "data race": ("race",),
-    "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow",),
+    "division by zero": ("zerodiv",), "false hint": ("hints",), "integer overflow": ("overflow", "zerodiv"),
     "hazard": ("hazard",), "outside of a view": ("view",), "out of bounds": ("view", "oob"),
 }  # fmt: skip
 _SEEDS = (1, 2)
