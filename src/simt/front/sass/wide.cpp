@@ -71,6 +71,8 @@ bool SassLowering::lower_upper_half() {
   const auto index = values_.lower_half(static_cast<uint32_t>(in_ - function_.body.data()));
   if (!index) return false;
   const Half& half = lower_halves_.at(*index);
+  for (const uint32_t place : half.places)
+    if (code.uses.contains(place)) used(place);  // the terms of the lower half last until here
   using enum sass::Opcode;
   const bool is_signed = in_->is(kLEA_HI_SX32) || in_->is(kULEA_HI_SX32);
   const bool is_shifted = is_signed || in_->is(kLEA_HI) || in_->is(kULEA_HI);
