@@ -324,7 +324,7 @@ def test_a_kernel_of_a_fatbin(tmp_path):
         with pytest.raises(DiagnosticError, match=said):
             triton_runner.load(str(path), device="cpu", **words)
     path.write_bytes(fatbin((90, b"(\xb5/\xfd", 0x8000)))
-    with pytest.raises(DiagnosticError, match=r"Zstandard[^$]*-xelf all"):
+    with pytest.raises(DiagnosticError, match=r"malformed[^$]*-xelf all"):
         triton_runner.load(str(path), device="cpu")
     path.write_bytes(os.urandom(64))
     with pytest.raises(DiagnosticError, match="ELF"):
