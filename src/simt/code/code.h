@@ -45,10 +45,10 @@ void handler(Lanes& lanes, const Operands& in) {
 // lanes.
 struct Instr : Operands {
   Handler run = nullptr;
-  uint32_t guard = kNoRegister;    // a .pred register
-  uint8_t guard_flip = 0;          // 0xff for @!%p
-  bool computes = false;           // for each thread by itself, with all that its native code runs, and never traps
-  bool is_alone = false;           // Source::is_alone, which is to be asked where this is false
+  uint32_t guard = kNoRegister;  // a .pred register
+  uint8_t guard_flip = 0;        // 0xff for @!%p
+  bool computes = false;  // for each thread by itself, with all that its native code runs, and never traps
+  bool is_alone = false;  // Source::is_alone, which is to be asked where this is false
   const Source* source = nullptr;  // of Code::sources
   const Native* native = nullptr;  // of the first instruction of a run that was compiled (native/native.h)
 };
