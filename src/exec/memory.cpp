@@ -54,8 +54,7 @@ const Allocation* Memory::known(uint64_t address, uint64_t bytes, uint32_t owner
 }
 
 const Allocation* Memory::find(uint64_t address, uint64_t bytes, uint32_t owner) const {
-  if (const Allocation* a = known(address, bytes, owner)) return a;
-  if (owner || hides(address)) return nullptr;
+  if (const Allocation* a = known(address, bytes, owner); a || owner || hides(address)) return a;
   std::lock_guard lock(found_->mutex);
   if (whole_ && !found_->has_whole) {
     found_->has_whole = true;

@@ -14,12 +14,10 @@ import click
 
 from triton_runner import _settings
 from triton_runner._base import commands, drawing
-from triton_runner._base.errors import fail
 from triton_runner._base.levels import ENDINGS, HOLDERS
 from triton_runner._base.paths import check_output, check_there
 from triton_runner._base.typed import as_json
 from triton_runner._settings import devices
-from triton_runner._worker import job
 
 
 class ProgramOrFile(click.Command):
@@ -88,9 +86,9 @@ def check_settings(level: str = "") -> None:
             devices.cpu_target()
     if target and importlib.util.find_spec("triton") is not None:
         try:
-            job.check_target(target)
-        except job.Refused as error:
-            raise fail(error.message, *error.notes) from None
+            from triton_runner._pipeline import targets  # it imports Triton
+
+            targets.make_target(target)
         except ImportError:
             pass  # a Triton that does not load is told by who needs it
 

@@ -267,7 +267,6 @@ std::shared_ptr<Spans> SpanFinder::finish() {
     need(a.address);
     spans_->accesses.push_back({keep(a.address), a.offset, a.bytes, a.store});
     spans_->stores = spans_->stores || a.store;
-    spans_->lane_bytes += a.bytes;
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!needed_[i]) continue;
@@ -362,13 +361,6 @@ bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins,
   return true;
 }
 
-// Has memory come closer while the look goes on: native code takes a vector of each access in turn, which no processor foresees.
-constexpr uint32_t kFetched = 16384;  // half of the nearest cache, mostly
-void fetch(const std::byte* begin, uint32_t bytes, bool store) {
-  for (uint32_t line = 0; line < bytes; line += 64)
-    store ? __builtin_prefetch(begin + line, 1) : __builtin_prefetch(begin + line);
-}
-
 bool look(Exec& x, const Spans& spans, std::byte** begins) {
   for (const Spans::Condition& c : spans.whole)
     if (!holds(x, c)) return false;
@@ -383,7 +375,6 @@ bool look(Exec& x, const Spans& spans, std::byte** begins) {
     const exec::Allocation* there = x.worker->memory.known(at, uint64_t{a.bytes} * x.count);
     if (!there || (a.store && !there->writable)) return false;
     begins[i] = reinterpret_cast<std::byte*>(at);
-    if (spans.lane_bytes * x.count <= kFetched) fetch(begins[i], a.bytes * x.count, a.store);
   }
   return !spans.stores || is_apart(spans.accesses, begins, x.count);
 }

@@ -93,7 +93,6 @@ struct Spans {
   std::vector<uint32_t> local() const;
   Prepare prepare = nullptr;  // `slice` in native code
   bool stores = false;
-  uint32_t lane_bytes = 0;  // of all accesses
   // Goes down where a look finds that the run cannot go on; at 0 nobody looks any more.
   mutable std::atomic<int> patience{kPatience};
 };
