@@ -154,75 +154,50 @@ void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uin
   *bits = b;
 }
 
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 #if defined(SIMD_ISA_avx512)
-inline __m512i numbers(const void* from) { return _mm512_loadu_si512(from); }
-inline bool is_zero(__m512i a) { return _mm512_test_epi64_mask(a, a) == 0; }
+constexpr uint32_t kVector = 64;
+#else
+constexpr uint32_t kVector = 32;
+#endif
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVector)));
+};
+template <class T>
+inline auto numbers(const T* from) {
+  typename VectorOf<T>::type v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class V>
+inline bool is_zero(V v) {
+#if defined(SIMD_ISA_avx512)
+  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) == 0;
+#else
+  return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v));
+#endif
+}
 
 // Two sums of bits at once, as n is a multiple of 32.
-bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) {
-  const auto all = [](uint64_t value) { return _mm512_set1_epi64(static_cast<int64_t>(value)); };
-  const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), by = all(16 * step);
-  __m512i low = _mm512_add_epi64(all(a[0]), _mm512_mullo_epi64(lane, all(step))),
-          high = _mm512_add_epi64(low, all(8 * step)), bad = _mm512_setzero_si512(), more = bad;
-  for (uint32_t i = 0; i < n; i += 16) {
-    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), low));
-    more = _mm512_or_si512(more, _mm512_xor_si512(numbers(a + i + 8), high));
-    low = _mm512_add_epi64(low, by), high = _mm512_add_epi64(high, by);
+template <class T>
+inline bool contiguous_of(const T* a, uint32_t n, T step) {
+  constexpr uint32_t kLanes = kVector / sizeof(T);
+  typename VectorOf<T>::type low, bad{}, more{};
+  for (uint32_t k = 0; k < kLanes; ++k) low[k] = k;
+  low = low * step + a[0];
+  auto high = low + kLanes * step;
+  for (uint32_t i = 0; i < n; i += 2 * kLanes) {
+    bad |= numbers(a + i) ^ low;
+    more |= numbers(a + i + kLanes) ^ high;
+    low += 2 * kLanes * step, high += 2 * kLanes * step;
   }
-  return is_zero(_mm512_or_si512(bad, more));
-}
-bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) {
-  const auto all = [](uint32_t value) { return _mm512_set1_epi32(static_cast<int32_t>(value)); };
-  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i expected = _mm512_add_epi32(all(a[0]), _mm512_mullo_epi32(lane, all(step))),
-          bad = _mm512_setzero_si512();
-  for (uint32_t i = 0; i < n; i += 16) {
-    bad = _mm512_or_si512(bad, _mm512_xor_si512(numbers(a + i), expected));
-    expected = _mm512_add_epi32(expected, all(16 * step));
-  }
-  return is_zero(bad);
+  return is_zero(bad | more);
 }
 // The lanes of each warp have one address.
 bool is_by_warp(const uint32_t* a, uint32_t n) {
-  __m512i others = _mm512_setzero_si512();
-  for (uint32_t i = 0; i < n; i += 16)
-    others = _mm512_or_si512(
-        others, _mm512_xor_si512(numbers(a + i), _mm512_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
-  return is_zero(others);
-}
-#elif defined(SIMD_ISA_avx2)
-inline __m256i numbers(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-inline bool is_zero(__m256i a) { return _mm256_testz_si256(a, a); }
-
-bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) {
-  const auto all = [](uint64_t value) { return _mm256_set1_epi64x(static_cast<int64_t>(value)); };
-  const auto lane = [&](uint64_t k) { return static_cast<int64_t>(a[0] + k * step); };
-  const __m256i by = all(8 * step);
-  __m256i low = _mm256_setr_epi64x(lane(0), lane(1), lane(2), lane(3)),
-          high = _mm256_add_epi64(low, all(4 * step)), bad = _mm256_setzero_si256(), more = bad;
-  for (uint32_t i = 0; i < n; i += 8) {
-    bad = _mm256_or_si256(bad, _mm256_xor_si256(numbers(a + i), low));
-    more = _mm256_or_si256(more, _mm256_xor_si256(numbers(a + i + 4), high));
-    low = _mm256_add_epi64(low, by), high = _mm256_add_epi64(high, by);
-  }
-  return is_zero(_mm256_or_si256(bad, more));
-}
-bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) {
-  const auto all = [](uint32_t value) { return _mm256_set1_epi32(static_cast<int32_t>(value)); };
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  __m256i expected = _mm256_add_epi32(all(a[0]), _mm256_mullo_epi32(lane, all(step))),
-          bad = _mm256_setzero_si256();
-  for (uint32_t i = 0; i < n; i += 8) {
-    bad = _mm256_or_si256(bad, _mm256_xor_si256(numbers(a + i), expected));
-    expected = _mm256_add_epi32(expected, all(8 * step));
-  }
-  return is_zero(bad);
-}
-bool is_by_warp(const uint32_t* a, uint32_t n) {
-  __m256i others = _mm256_setzero_si256();
-  for (uint32_t i = 0; i < n; i += 8)
-    others = _mm256_or_si256(
-        others, _mm256_xor_si256(numbers(a + i), _mm256_set1_epi32(static_cast<int32_t>(a[i & ~31u]))));
+  typename VectorOf<uint32_t>::type others{};
+  for (uint32_t i = 0; i < n; i += kVector / 4) others |= numbers(a + i) ^ a[i & ~31u];
   return is_zero(others);
 }
 #else
@@ -233,8 +208,6 @@ bool contiguous_of(const T* a, uint32_t n, T step) {
   for (uint32_t i = 0; i < n; ++i) bad |= a[i] ^ static_cast<T>(first + step * i);
   return bad == 0;
 }
-bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
-bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
 bool is_by_warp(const uint32_t* a, uint32_t n) {
   uint32_t others = 0;
   for (uint32_t w = 0; w < n; w += 32)
@@ -242,6 +215,8 @@ bool is_by_warp(const uint32_t* a, uint32_t n) {
   return others == 0;
 }
 #endif
+bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
+bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 // Four lanes' 16 bytes as four registers' 4 words of these lanes, and those of the lanes 4 further in the upper halves.
@@ -582,7 +557,8 @@ void permute(uint32_t* d, const uint32_t* a, const uint8_t* from, uint32_t n) {
                                                 _mm256_castsi256_ps(_mm256_slli_epi32(index, 31 - bit))));
   };
   for (size_t w = 0; w < n; w += 32) {
-    const __m256i x[4] = {numbers(a + w), numbers(a + w + 8), numbers(a + w + 16), numbers(a + w + 24)};
+    __m256i x[4];
+    for (uint32_t k = 0; k < 4; ++k) x[k] = reinterpret_cast<__m256i>(numbers(a + w + 8 * k));
     for (uint32_t k = 0; k < 4; ++k) {
       const __m256i index = eight(k);
       const auto of = [&](int part) { return _mm256_permutevar8x32_epi32(x[part], index); };
