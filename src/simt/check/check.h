@@ -258,7 +258,7 @@ class Checks {
   bool notes_copies(const Exec& x, State& s, const Operands& in, const uint32_t* to, uint32_t each);
   // The same of the stores of an instruction to shared memory, which have been made.
   bool notes_stores(const Exec& x, State& s, std::span<const Written> written);
-  // Copies are there; they have `records` from now on, one a warp. False: the cells know of the copies, and are to be told.
+  // Copies have landed; from now on each warp has its record of `records`. False: the cells know of the copies, and have to learn of it.
   static bool lands_noted(State& s, uint32_t rank, const Operands& in, std::span<const uint32_t> to,
                           uint32_t first, std::span<const uint32_t> records);
   // The same of one that is not known to be like the last; `key`: it may be like the next.

@@ -109,7 +109,7 @@ struct WordTables {
 
 class Assembler {
  public:
-  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7}) {}  // k0 is no mask
+  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7}) {}  // k0 means "without a mask"
   virtual ~Assembler() = default;
   const RegisterUse& use() const { return use_; }
 

@@ -12,7 +12,8 @@ namespace triton_runner::simt {
 class Avx2Assembler : public Assembler {
  public:
   Avx2Assembler()
-      : Assembler({8, 1, 12, 0, 0, 13, 14, 0, 15}) {}  // ymm0, of NaNs, is no mask; ymm12 is kTemporary
+      : Assembler({8, 1, 12, 0, 0, 13, 14, 0, 15}) {
+  }  // ymm0 holds NaNs and never a mask; ymm12 is kTemporary
 
   void vector(VectorOp op, int reg, int second, int rm, int mask) override;
   void vector(VectorOp op, int reg, int second, Constant16 rm, int mask) override;

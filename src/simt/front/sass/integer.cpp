@@ -201,7 +201,7 @@ bool lower_lop3(SassLowering& l) {
   return l.ptx("lop3.b32 %r0, %r1, %r2, %r3, " + decimal(table), {d, x, y, z});
 }
 
-// d = a table of three predicates, of which at most two are no constants: where PTX has such a function.
+// d = a table of three predicates, of which at most two vary: where PTX has such a function.
 bool lower_small_table(SassLowering& l, uint32_t d, int64_t table) {
   std::vector<uint32_t> variables;
   std::vector<int> bits;  // of the table's index

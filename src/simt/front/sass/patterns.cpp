@@ -13,7 +13,7 @@ bool is_of(const sass::Instruction& in, std::initializer_list<sass::Opcode> opco
 bool is_sum(const sass::Instruction& in) { return is_of(in, {sass::Opcode::kIADD3, sass::Opcode::kUIADD3}); }
 bool is_shifted(const sass::Instruction& in) { return is_of(in, {sass::Opcode::kLEA, sass::Opcode::kULEA}); }
 
-// The operands that are added up: those of IADD3 that are no zeros; what LEA shifts, and what it adds to that. None: the
+// The operands that are added up: those of IADD3 other than zero; what LEA shifts, and what it adds to that. None: the
 // instruction adds in another way.
 std::vector<const sass::Operand*> terms_of(const sass::Matched& m, const sass::Instruction& in) {
   std::vector<const sass::Operand*> out;
