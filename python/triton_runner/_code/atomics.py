@@ -12,13 +12,8 @@ _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with wh
 # Effects by which programs, tasks and warps meet, or find out who comes first, without a race.
 _MEETING = {"atomics", "async", "barrier", "named", "token", "cluster", "forks", "mover"}
 _MEETING_IN_PTX = {"updates", "copies", "objects", "later", "orders"}
-_FLAGS = (
-    ".volatile",
-    ".relaxed",
-    ".acquire",
-    ".mmio",
-    ".cluster",
-)  # loads and stores that others may wait for
+# Loads and stores that others may wait for.
+_FLAGS = (".volatile", ".relaxed", ".acquire", ".mmio", ".cluster")
 _OF_PLACE_OR_TIME = ("%clock", "%globaltimer", "%smid", "%nsmid", "%warpid", "%nwarpid", "%gridid")
 
 
