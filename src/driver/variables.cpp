@@ -180,8 +180,8 @@ void place_variables(Module& module) {
   const ptx::Module& text = *module.ptx;
   each_variable(text, [&](const ptx::Variable& v) {
     const Module::Variable at = place(module, v.name, v.bytes, v.align, v.space == ptx::Space::kGlobal);
-    std::memcpy(reinterpret_cast<void*>(at.address), v.initial.data(),
-                std::min<size_t>(v.initial.size(), v.bytes));
+    std::copy_n(v.initial.begin(), std::min<size_t>(v.initial.size(), v.bytes),
+                reinterpret_cast<std::byte*>(at.address));
   });
   each_variable(text, [&](const ptx::Variable& v) {
     for (const auto& r : v.relocations) {
@@ -199,7 +199,7 @@ void place_variables(Module& module, const artifact::CubinKernel& kernel) {
     is_new.push_back(!module.variables.contains(v.name));
     if (!is_new.back()) continue;
     const Module::Variable at = place(module, v.name, v.bytes.size(), v.align, true);
-    std::memcpy(reinterpret_cast<void*>(at.address), v.bytes.data(), v.bytes.size());
+    std::copy(v.bytes.begin(), v.bytes.end(), reinterpret_cast<char*>(at.address));
   }
   for (const auto& p : kernel.pointers) {
     if (p.bank >= 0 || !is_new[p.variable]) continue;

@@ -67,13 +67,14 @@ class Program {
         unpack(in);
       else if (kind == 2)
         divide(in);
-      else if (kind == 5)
-        shuffle(in);
-      else
+      else if (kind != 5)
         take_row(in, rows[below(rows.size())]);
       const NativeRow* row = native_row(in.run);
-      if (kind == 5) continue;
-      if (below(4) == 0 && !(row && row->form == Form::kSwap)) {
+      if (kind == 5 || (row && row->form == Form::kSwap)) {  // whose table set_shuffle() makes
+        shuffle(in);
+        continue;
+      }
+      if (below(4) == 0) {
         in.guard = place(Element::kPredicate);
         in.guard_flip = below(2) ? 0xff : 0;
       } else if (below(8) == 0) {

@@ -76,7 +76,7 @@ uint64_t AmdLowering::address_of(std::string_view object) {
   g.name = object, g.size = from.bytes.size(), g.writable = false;
   g.bytes = std::make_unique<std::byte[]>(from.bytes.size() + align);
   g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
-  std::memcpy(reinterpret_cast<std::byte*>(g.address), from.bytes.data(), from.bytes.size());
+  std::copy(from.bytes.begin(), from.bytes.end(), reinterpret_cast<char*>(g.address));
   return g.address;
 }
 

@@ -27,7 +27,7 @@ void SassLowering::place_variables() {
     }
     g.bytes = std::make_unique<std::byte[]>(bytes.size() + align);
     g.address = (reinterpret_cast<uintptr_t>(g.bytes.get()) + align - 1) / align * align;
-    std::memcpy(reinterpret_cast<std::byte*>(g.address), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(g.address));
   };
   for (const artifact::CubinKernel::Variable& v : kernel.variables)
     place(v.name, v.bytes, std::max<uint64_t>(v.align, 16), true);
