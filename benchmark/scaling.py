@@ -29,7 +29,8 @@ AXES = {
     "warps": [1, 2, 4, 8, 16, 32],
     "threads": [1 << k for k in range(len(os.sched_getaffinity(0)).bit_length())],
 }
-LONGEST = 6.0
+LONGEST = 2.0
+LONG = 0.2  # seconds of a launch, beyond which one turn is enough
 STRAIGHT = 0.15  # a line is straight where its slope in logarithms is 1 up to this
 
 
@@ -46,7 +47,9 @@ def by_size(axis: str, engines, rounds: int) -> dict[str, list]:
                 print(f"left out: {ended}")
                 workers.pop("interpreter")
         asked = list(workers.values())
-        _, samples = in_turn.measured(asked, f"{axis}:{size}", rounds)
+        growth = size / sizes[max(place - 1, 0)]
+        expected = max(found[worker.title][max(place - 1, 0)] or 0 for worker in asked) * growth
+        _, samples = in_turn.measured(asked, f"{axis}:{size}", 1 if expected > LONG * 1e3 else rounds)
         for worker, times in zip(asked, samples, strict=True):
             found[worker.title][place] = times[0]
         following = sizes[min(place + 1, len(sizes) - 1)] / size
