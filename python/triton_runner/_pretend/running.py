@@ -24,13 +24,13 @@ from triton_runner._base.errors import (
     KernelTrap,
     fail,
     is_of_library,
-    number_as_grid,
     package_folders,
     with_source,
 )
 from triton_runner._base.paths import check_program
 from triton_runner._launch import launchers
 from triton_runner._pipeline.failures import failure_of
+from triton_runner._pretend.misuse import misuse_of
 from triton_runner._settings import devices
 
 # Signals by which a program fails; others come from outside.
@@ -103,7 +103,7 @@ def ended(
 def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:
     """Shows an exception that ended the program. lines: why a kernel was not compiled, if it says that."""
     frames = _of_program(error.__traceback__)
-    error = of_number_as_grid(error) or error
+    error = misuse_of(error) or error
     if lines and not whole_traceback:
         failure = failure_of(error)
         place = f"{failure.file}:{failure.line}:{failure.column}: " if failure.line else ""
@@ -201,20 +201,6 @@ def prepare(pretend_cuda: bool) -> None:
     _prepare_spawned(pretend_cuda)
     _prepare_started(pretend_cuda)
     _tell_of_others()
-
-
-def of_number_as_grid(error: BaseException) -> DiagnosticError | None:
-    """Returns what `kernel[4](...)` should be told: Triton says that an int has no len()."""
-    innermost = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    if not isinstance(error, TypeError) or innermost is None:
-        return None
-    frame = innermost.tb_frame
-    grid, kernel = frame.f_locals.get("grid"), getattr(frame.f_locals.get("self"), "__name__", "")
-    if not isinstance(grid, int) or not kernel or not frame.f_code.co_filename.startswith(package_folders()):
-        return None
-    return number_as_grid(kernel, grid)
 
 
 def _prepare(pretend_cuda: bool) -> None:
