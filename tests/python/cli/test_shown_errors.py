@@ -123,6 +123,11 @@ def test_libraries_of_another_environment(here):
     assert done.stdout.endswith("verdict: right\n")
 
 
+def test_the_interpreter_from_outside(here):
+    said = run("verify", "trap.py", TRITON_INTERPRET="1").stderr
+    assert "run in Triton's interpreter, where they are not looked at; unset it\n" in said
+
+
 def test_a_trap_with_all_its_calls(here):
     said = run("run", "--traceback", "trap.py").stderr
     assert said.startswith("Traceback") and "line 10, in main" in said and "KernelTrap: kernel" in said
