@@ -277,9 +277,26 @@ class Binder {
     }
     Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(string_of(v.attr("dtype")))};
     nb::object storage = v.attr("untyped_storage")();
+    if (result.address == 0 && !is_allocated(storage)) no_memory(name, v);
     result.memory = Allocation{address_of(storage.attr("data_ptr")()), address_of(storage.attr("nbytes")()),
                                argument(name) + " (" + describe(v, result.dtype) + ")", true};
     return result;
+  }
+
+  // Returns whether there are as many bytes as a storage says. torch's fake tensors have none, and the storage
+  // of a class that wraps other tensors raises.
+  static bool is_allocated(nb::handle storage) {
+    try {
+      return address_of(storage.attr("data_ptr")()) != 0 || address_of(storage.attr("nbytes")()) == 0;
+    } catch (nb::python_error&) {
+      return false;
+    }
+  }
+
+  [[noreturn]] void no_memory(const std::string& name, nb::handle v) {
+    fail(argument(name) + " is a " + type_of(v) + ", which has no memory of its own",
+         {"a tensor that torch only imagines (FakeTensorMode, torch.compile) cannot be read; of a class that "
+          "wraps tensors, pass the tensors inside of it"});
   }
 
   Pointer array(const std::string& name, nb::handle v) {

@@ -54,6 +54,16 @@ says  the program: exit at
 $ verify FILE gradient
 status  0
 says  the program: assert at
+$ verify FILE on_one_line
+status  0
+says  the program: assert at
+says  verdict: right
+$ verify FILE in_a_branch
+status  0
+says  the program: assert at
+$ verify FILE printed_on_a_line
+status  0
+says  verdict: no fault found
 $ verify FILE never
 status  0
 says  verdict: no fault found
@@ -202,6 +212,20 @@ def gradient(x):
     x = x.requires_grad_()
     Doubled.apply(x).sum().backward()
     assert (x.grad == 2).all()
+
+
+# fmt: off
+def on_one_line(x):
+    out = doubled(x); error = largest(out, x + x); assert error == 0  # noqa: E702
+
+
+def in_a_branch(x):
+    if x.numel(): out = doubled(x); assert torch.equal(out, x + x)  # noqa: E701, E702
+
+
+def printed_on_a_line(x):
+    assert x.numel(); out = doubled(x); print(largest(out, x + x))  # noqa: E702
+# fmt: on
 
 
 def never(x):

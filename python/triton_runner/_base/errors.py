@@ -11,6 +11,12 @@ import warnings
 
 from triton_runner._base import generated
 
+_INSTALLED = {
+    "site-packages",
+    "dist-packages",
+}  # folders that installers make, of this environment and others
+_LIBRARIES = ("torch", "numpy")  # they may have been installed into any folder (pip install --target)
+
 
 class DiagnosticError(ValueError):
     """Bad input: the message says what is wrong, where, and what to do next.
@@ -195,8 +201,12 @@ def is_of_library(file: str) -> bool:
     to the program that runs."""
     if file.startswith("<") or file.startswith(package_folders()):
         return True
-    folders = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return os.path.abspath(file).startswith(tuple(folder + os.sep for folder in folders))
+    path = os.path.abspath(file)
+    if not _INSTALLED.isdisjoint(path.split(os.sep)):
+        return True
+    folders = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")}
+    folders |= {os.path.dirname(sys.modules[name].__file__) for name in _LIBRARIES if name in sys.modules}
+    return path.startswith(tuple(folder + os.sep for folder in folders))
 
 
 def warn(text: str) -> None:

@@ -335,6 +335,8 @@ def _mode():
         @untraced
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
+            if any(kind.__module__.startswith("torch._subclasses.") for kind in types):
+                return func(*args, **kwargs)  # fake tensors belong to another mode, below this one
             if any(kind not in (torch.Tensor, torch.nn.Parameter) for kind in types):
                 return NotImplemented  # a class of its own, which calls operators in its turn
             if func.namespace not in _OWN:

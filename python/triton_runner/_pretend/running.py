@@ -16,6 +16,7 @@ import subprocess
 import sys
 import traceback
 import types
+from concurrent import futures
 
 from triton_runner import _pretend, _settings
 from triton_runner._base import commands, releases
@@ -24,18 +25,19 @@ from triton_runner._base.errors import (
     KernelTrap,
     fail,
     is_of_library,
-    number_as_grid,
     package_folders,
     with_source,
 )
 from triton_runner._base.paths import check_program
 from triton_runner._launch import launchers
 from triton_runner._pipeline.failures import failure_of
+from triton_runner._pretend.misuse import misuse_of
 from triton_runner._settings import devices
 
 # Signals by which a program fails; others come from outside.
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP")
 _STARTED = "TRITON_RUNNER_STARTED"  # how Pythons that the program starts are prepared: "cuda", "plain"
+_INTERPRETED = os.environ.get("TRITON_INTERPRET", "0") != "0"  # outside of the program
 _held = contextlib.ExitStack()  # what stays for the rest of the process
 atexit.register(_held.close)  # while torch is whole
 
@@ -103,7 +105,7 @@ def ended(
 def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:
     """Shows an exception that ended the program. lines: why a kernel was not compiled, if it says that."""
     frames = _of_program(error.__traceback__)
-    error = of_number_as_grid(error) or error
+    error = misuse_of(error) or error
     if lines and not whole_traceback:
         failure = failure_of(error)
         place = f"{failure.file}:{failure.line}:{failure.column}: " if failure.line else ""
@@ -203,20 +205,6 @@ def prepare(pretend_cuda: bool) -> None:
     _tell_of_others()
 
 
-def of_number_as_grid(error: BaseException) -> DiagnosticError | None:
-    """Returns what `kernel[4](...)` should be told: Triton says that an int has no len()."""
-    innermost = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    if not isinstance(error, TypeError) or innermost is None:
-        return None
-    frame = innermost.tb_frame
-    grid, kernel = frame.f_locals.get("grid"), getattr(frame.f_locals.get("self"), "__name__", "")
-    if not isinstance(grid, int) or not kernel or not frame.f_code.co_filename.startswith(package_folders()):
-        return None
-    return number_as_grid(kernel, grid)
-
-
 def _prepare(pretend_cuda: bool) -> None:
     """Puts in place what a process needs that runs a program, or a part of one."""
     if pretend_cuda:
@@ -248,6 +236,8 @@ def _prepare_spawned(pretend_cuda: bool) -> None:
 
     @functools.wraps(own)
     def get_preparation_data(name):
+        if launchers.observers:
+            _tell_of_another(*_APART)
         return {**own(name), "triton_runner": _Prepared(pretend_cuda)}
 
     multiprocessing.spawn.get_preparation_data = get_preparation_data
@@ -286,43 +276,52 @@ def _end_started() -> None:
 
 
 def _tell_of_interpreter() -> None:
-    """Says of a program that sets TRITON_INTERPRET itself why no launch of it was seen."""
+    """Says of a program that runs with TRITON_INTERPRET why no launch of it was seen."""
     knobs = getattr(sys.modules.get("triton"), "knobs", None)
     if launchers.observers and knobs is not None and knobs.runtime.interpret:
         what = "triton-runner: with TRITON_INTERPRET=1 the program's kernels run in Triton's interpreter"
-        print(f"{what}, where they are not looked at; take it out of the program's text", file=sys.stderr)
+        how = "unset it" if _INTERPRETED else "take it out of the program's text"
+        print(f"{what}, where they are not looked at; {how}", file=sys.stderr)
 
 
 @functools.cache
 def _tell_of_others() -> None:
-    """Says once of a Python which the program starts that it runs by itself, or that its launches are not
-    looked at."""
-    told = []
+    """Says of a Python which the program starts that it runs by itself, or that its launches are not looked
+    at."""
 
     def hook(event: str, arguments: tuple) -> None:
-        if event != "subprocess.Popen" or told:
+        if event != "subprocess.Popen":
             return
         executable, words, _, env = arguments
         name = executable if isinstance(executable, (str, os.PathLike)) else words[0]
-        frame = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename == subprocess.__file__:
-            frame = frame.f_back
-        by = frame.f_code.co_filename if frame is not None else ""
-        is_python = os.path.basename(os.fsdecode(name)).startswith(("python", "torchrun"))
-        if not is_python or by.startswith(package_folders()) or "_inductor" in by:
+        if not os.path.basename(os.fsdecode(name)).startswith(("python", "torchrun")):
             return
         if not _is_prepared(words, env):
             why = "runs without triton-runner: its kernels run elsewhere, unchecked"
-            advice = f"put `{commands.shell('run')}` before its script"
+            _tell_of_another(why, f"put `{commands.shell('run')}` before its script")
         elif launchers.observers:
-            why, advice = "makes launches of its own", "they are not looked at here"
-        else:
-            return
-        told.append(name)
-        what = f"triton-runner: the program starts another Python ({by}:{frame.f_lineno})"
-        print(f"{what}, which {why}; {advice}", file=sys.stderr)
+            _tell_of_another(*_APART)
 
     sys.addaudithook(hook)
+
+
+_APART = "makes launches of its own", "they are not looked at here"
+_STARTS = (subprocess.__file__, os.path.dirname(multiprocessing.__file__), os.path.dirname(futures.__file__))
+_told: set = set()  # whether something was said of another Python
+
+
+def _tell_of_another(why: str, advice: str) -> None:
+    """Says once what becomes of a Python that the program starts; nothing of those that this package and
+    torch start for themselves."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((__file__, *_STARTS)):
+        frame = frame.f_back
+    by = frame.f_code.co_filename if frame is not None else __file__
+    if _told or by.startswith(package_folders()) or "_inductor" in by:
+        return
+    _told.add(by)
+    what = f"triton-runner: the program starts another Python ({by}:{frame.f_lineno})"
+    print(f"{what}, which {why}; {advice}", file=sys.stderr)
 
 
 def _is_prepared(words, env) -> bool:

@@ -8,12 +8,16 @@ copies, as on a GPU."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import sys
+import threading
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from triton_runner._base.errors import package_folders
 from triton_runner._memory import torch_modes
 from triton_runner._pretend import making, objects
 from triton_runner._pretend.lowlevel import CUDA
@@ -21,8 +25,19 @@ from triton_runner._pretend.lowlevel import CUDA
 _CPU = torch.device("cpu")
 _OWN = "to cuda cpu type get_device pin_memory is_pinned _make_wrapper_subclass"
 _own = {name: getattr(torch.Tensor, name) for name in _OWN.split()}
-_real_device = torch.Tensor.device.__get__
+_own_device = torch.Tensor.device.__get__
 _constructors = _device_constructors()
+_FROM_MEMORY = ("from_numpy", "frombuffer", "from_dlpack", "from_file")  # which no function mode sees
+_moving = threading.local()
+
+
+def _real_device(tensor):
+    """torch's own answer. A function mode (verify has one) would be handed the property that Tensor has,
+    which is ours."""
+    if not torch._C._is_torch_function_mode_enabled():
+        return _own_device(tensor)
+    with torch._C.DisableTorchFunction():
+        return _own_device(tensor)
 
 
 def asks_for_cuda(value) -> bool:
@@ -32,6 +47,10 @@ def asks_for_cuda(value) -> bool:
     if isinstance(value, torch.device):
         return value.type == "cuda"
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _asks_for_cpu(value) -> bool:
+    return isinstance(value, (str, torch.device)) and str(value).partition(":")[0] == "cpu"
 
 
 def _is_traced(tensor) -> bool:
@@ -93,20 +112,33 @@ def _find_device(args, kwargs):
     return None, args, kwargs
 
 
+def _own_to(tensor, *args, **kwargs):
+    """torch's own Tensor.to. It hands function modes the method of that name, which is ours, to go on with:
+    that is called with the same tensor then."""
+    before = getattr(_moving, "tensor", None)
+    _moving.tensor = tensor
+    try:
+        return _own["to"](tensor, *args, **kwargs)
+    finally:
+        _moving.tensor = before
+
+
 def _to(tensor, *args, **kwargs):
+    if getattr(_moving, "tensor", None) is tensor:
+        return _own["to"](tensor, *args, **kwargs)
     if _is_traced(tensor) or _real_device(tensor).type != "cpu":
         # torch's C++ knows no accelerator that a number could mean.
         args = [CUDA if type(value) is int else value for value in args[:1]] + list(args[1:])
         if type(kwargs.get("device")) is int:
             kwargs["device"] = CUDA
-        return _own["to"](tensor, *args, **kwargs)
+        return _own_to(tensor, *args, **kwargs)
     device, rest, options = _find_device(args, kwargs)
     if device is None:
-        result = _own["to"](tensor, *args, **kwargs)
+        result = _own_to(tensor, *args, **kwargs)
         return mark(result, "cpu") if _mark_of(tensor) == "cpu" else result
     kind = "cuda" if asks_for_cuda(device) else torch.device(device).type
     if kind not in ("cuda", "cpu"):
-        return _own["to"](tensor, *args, **kwargs)
+        return _own_to(tensor, *args, **kwargs)
     if rest and isinstance(rest[0], torch.dtype):
         options["dtype"] = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest):  # noqa: B905  (both may be left out)
@@ -114,7 +146,7 @@ def _to(tensor, *args, **kwargs):
     options = {name: value for name, value in options.items() if value is not None}
     if _mark_of(tensor) != kind:
         options["copy"] = True
-    return mark(_own["to"](tensor, _CPU, **options), kind)
+    return mark(_own_to(tensor, _CPU, **options), kind)
 
 
 def _cuda(tensor, device=None, non_blocking=False, memory_format=torch.preserve_format):
@@ -207,6 +239,8 @@ class _Marking(TorchFunctionMode):
             if "\" not implemented for '" in str(error) and "--pretend-cuda" not in str(error):
                 error.args = (f"{error} on the CPU, where --pretend-cuda computes. {_ELSEWHERE}",)
             raise
+        if isinstance(result, torch.Tensor) and _asks_for_cpu(kwargs.get("device")):
+            return mark(result, "cpu")  # as of zeros_like(x, device="cpu")
         if isinstance(result, (torch.Tensor, tuple, list)):
             inputs = [*_tensors_in(args), *_tensors_in(kwargs.values())]
             if inputs and all(_mark_of(t) == "cpu" for t in inputs):
@@ -257,6 +291,21 @@ def _restore(storage, location):
     return None
 
 
+def _from_memory(name: str):
+    """A function of torch that shows memory of the CPU, as from_numpy. What this package makes by it has no
+    mark: it stands for an argument of a launch."""
+    own = getattr(torch, name)
+
+    @functools.wraps(own)
+    def made(*args, **kwargs):
+        result = own(*args, **kwargs)
+        is_ours = sys._getframe(1).f_code.co_filename.startswith(package_folders())
+        is_marked = is_ours or _mark_of(result) is not None or _is_tracing()
+        return result if is_marked else mark(result, "cpu")
+
+    return made
+
+
 _mode = _Marking()
 
 
@@ -294,6 +343,8 @@ def install() -> None:
         if callable(value):
             value.__name__ = name  # by it torch.compile knows methods of tensors
         setattr(torch.Tensor, name, value)
+    for name in _FROM_MEMORY:
+        setattr(torch, name, _from_memory(name))
     storage = torch.UntypedStorage
     storage.cuda = lambda self, device=None, non_blocking=False: _restore(self.clone(), "cuda")
     torch.serialization.register_package(5, _place, _restore)

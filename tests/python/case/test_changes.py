@@ -44,6 +44,8 @@ def one(x, y, w, out, n, eps, N: tl.constexpr, HOW: tl.constexpr):
         c = tl.exp(a) - b
     elif HOW == "removed":
         c = a * b * a
+    elif HOW == "repeated":
+        c = a - eps
     elif HOW == "sum":
         c = a * b
     elif HOW == "scan":
@@ -68,6 +70,7 @@ HINTS = {
     "factor": (lambda a, b: 0.75 * (a + b * 2), "`c * 0.75` in place of `c`"),
     "term": (lambda a, b: (a - 0.5).exp() - b, "`a - 0.5` in place of `a`"),
     "removed": (lambda a, b: a * b, "without `* a`"),
+    "repeated": (lambda a, b: a, "without `- eps`"),
     "sum": (lambda a, b: a * b - b.mean(1, keepdim=True), "`c - tl.sum(b, 0) / 64` in place of `c`"),
     "scan": (lambda a, b: a.cumsum(1), "reverse=False"),
     "combined": (lambda a, b: a * b.min(1, keepdim=True).values, "`min` in place of `max`"),

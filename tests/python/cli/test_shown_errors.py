@@ -17,6 +17,7 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
 from triton_runner import _core
+from triton_runner._base import errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXEC = ROOT / "examples/exec"
@@ -35,6 +36,27 @@ def main():
 if __name__ == "__main__":
     main()
 """
+
+LIBRARY = """
+import sys
+
+class Comparison:
+    def compare(self, a, b):
+        self.same = bool((a == b).all())
+
+def added(x):
+    out = torch.empty(128)
+    add_kernel[(2,)](x[:int(sys.argv[1])].clone(), out, B=64)
+    return out
+
+def assert_same(a, b):
+    comparison = Comparison()
+    comparison.compare(a, b)
+    for one in [comparison]:
+        if not one.same:
+            raise AssertionError
+"""
+CHECK = "addition.assert_same(out, torch.full((128,), 2.0))\n"
 
 
 def run(*words, python=sys.executable, starts=False, **environment):
@@ -69,6 +91,41 @@ def test_a_trap_shows_its_line(here):
         "  note: called at trap.py:10; --traceback shows all calls",
         "  note: to look at it: triton-runner debug trap.py",
     ]
+
+
+@pytest.mark.parametrize(
+    "file, is_of_one",
+    [
+        (numpy.__file__, True),
+        (os.__file__, True),
+        ("/usr/lib/python3/dist-packages/torch/testing/_comparison.py", True),
+        ("/opt/base/lib64/python3.12/site-packages/torch/testing/_comparison.py", True),
+        ("<string>", True),
+        (__file__, False),
+        ("/home/somebody/site_packages/kernels.py", False),
+        ("kernels.py", False),
+    ],
+)
+def test_the_files_of_libraries(file, is_of_one):
+    assert errors.is_of_library(file) == is_of_one
+
+
+def test_libraries_of_another_environment(here):
+    """A virtual environment may see the packages of another one, by a .pth file or PYTHONPATH."""
+    packages = here / "base/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "addition.py").write_text(TRAP.partition("def main")[0] + LIBRARY)
+    (here / "calls.py").write_text("import torch, addition\nout = addition.added(torch.ones(128))\n" + CHECK)
+    said = run("run", "calls.py", "100", PYTHONPATH=str(packages)).stderr
+    assert "note: called at calls.py:2;" in said
+    done = run("verify", "calls.py", "128", PYTHONPATH=str(packages))
+    assert "the result was compared by the program: assert_same at calls.py:3" in done.stdout
+    assert done.stdout.endswith("verdict: right\n")
+
+
+def test_the_interpreter_from_outside(here):
+    said = run("verify", "trap.py", TRITON_INTERPRET="1").stderr
+    assert "run in Triton's interpreter, where they are not looked at; unset it\n" in said
 
 
 def test_a_trap_with_all_its_calls(here):

@@ -216,7 +216,7 @@ def _number(subject, name: str, symbol: Poly, value, terms: dict, place: str, wh
             subject.strange[symbol.atom] = Strange(text, (name,))
     else:
         term = int(value or 0)
-        text = f"{name} = {term}: {why}"
+        text = f"{name} = {term}{why and f': {why}'}"
     subject.assumptions.append(Assumption(text, place, equal(symbol, term)))
 
 

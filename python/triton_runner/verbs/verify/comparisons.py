@@ -176,7 +176,7 @@ class Comparisons:
     def _use(self, frame, numbers: frozenset) -> None:
         """A value that depends on launches is in the expression that a frame, or its caller, is at."""
         while (frame := _own(frame)) is not None:
-            use = source_checks.use_at(frame.f_code, frame.f_lineno)
+            use = source_checks.use_at(frame)
             if not self._goes_up(frame, use, numbers):
                 return
             frame = frame.f_back
@@ -278,6 +278,10 @@ class _Lines:
         found = scope.depending(names) if scope is not None else []
         if not found or (sys.gettrace() is not None and sys.gettrace() is not _unseen):
             return  # a debugger has the lines
+        place = source_checks.place_of(frame)
+        rest = [one for one in found if source_checks.follows_on_line(one[0], place)]
+        for _, use in rest:  # no event of Python says when the frame comes to them
+            self._reached(frame, use, numbers)
         known = self._frames.setdefault(frame, {})
         for statement, use in found:
             before = known[statement][1] if statement in known else frozenset()

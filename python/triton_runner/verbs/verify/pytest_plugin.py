@@ -28,6 +28,7 @@ from triton_runner._launch.launchers import observing
 from triton_runner._memory import uninit
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
+from triton_runner._pretend.misuse import misuse_of
 from triton_runner._settings import devices
 from triton_runner._worker import llvm_passes
 from triton_runner.verbs.prove import ci as prove_ci
@@ -330,7 +331,7 @@ class Plugin:
         """Takes our frames out of a test's traceback; where the message tells all, every frame below the
         test's own line."""
         frames = call.excinfo.value.__traceback__
-        error = running.of_number_as_grid(call.excinfo.value) or call.excinfo.value
+        error = misuse_of(call.excinfo.value) or call.excinfo.value
         frames = running.own_frames(frames, is_told or isinstance(error, (DiagnosticError, KernelTrap)))
         if frames is not None:
             call.excinfo = pytest.ExceptionInfo.from_exception(error.with_traceback(frames))

@@ -77,9 +77,12 @@ class JudgedProgram:
         source = linecache.getline(it.file, it.line).strip() if it.file else ""
         shown = [f"    {source}"] * bool(source)
         if it.how == "raised":
-            first = (it.message or "").strip().partition("\n")[0]
-            what = "assertion failed" if it.error == "AssertionError" else f"own {it.error} ended it"
-            return [f"the program's {what}{place}{': ' + first if first else ''}", *shown]
+            first = (it.message or "").strip().partition("\n")[0].removeprefix("error: ")
+            what = "'s assertion failed" if it.error == "AssertionError" else f"'s own {it.error} ended it"
+            what = (
+                " ended" if it.error == "DiagnosticError" else what
+            )  # what was refused stands in the message
+            return [f"the program{what}{place}{': ' + first if first else ''}", *shown]
         if it.how == "uncompiled":
             return [f"cannot be judged: {it.message}"]
         if it.how == "refused":

@@ -46,9 +46,9 @@ class Scope:
 
     statements: tuple
 
-    def at(self, line: int):
-        """The innermost statement at a line, with those around it."""
-        within = [one for one in self.statements if one[0].lineno <= line <= one[0].end_lineno]
+    def at(self, line: int, column: int | None):
+        """The innermost statement at a place, with those around it. column: None where Python keeps none."""
+        within = [one for one in self.statements if _spans(one[0], line, column)]
         return max(within, key=lambda one: len(one[1]), default=None)
 
     def depending(self, names: frozenset) -> list[tuple[ast.stmt, Use]]:
@@ -75,11 +75,30 @@ def scope_of(code) -> Scope | None:
     return scopes.get((code.co_name, first))
 
 
-def use_at(code, line: int) -> Use:
-    """Returns what the statement at a line of a code object does with a value."""
-    scope = scope_of(code)
-    found = scope.at(line) if scope else None
+def use_at(frame) -> Use:
+    """Returns what the statement that a frame is at does with a value."""
+    scope = scope_of(frame.f_code)
+    found = scope.at(*place_of(frame)) if scope else None
     return use_of(*found) if found else Use()
+
+
+def place_of(frame) -> tuple[int, int | None]:
+    """The line that a frame is at, and its column, as several statements may share a line."""
+    at = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    return (frame.f_lineno, None) if None in (at[0], at[2]) else (at[0], at[2])
+
+
+def follows_on_line(statement: ast.stmt, place: tuple[int, int | None]) -> bool:
+    """Returns whether a statement stands on the line of a place, and after it."""
+    line, column = place
+    return column is not None and statement.lineno == line and statement.col_offset > column
+
+
+def _spans(statement: ast.stmt, line: int, column: int | None) -> bool:
+    if column is None:
+        return statement.lineno <= line <= statement.end_lineno
+    first = (statement.lineno, statement.col_offset)
+    return first <= (line, column) < (statement.end_lineno, statement.end_col_offset)
 
 
 def is_at(statement: ast.stmt, line: int) -> bool:

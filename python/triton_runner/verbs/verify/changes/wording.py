@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from triton_runner._code.slices import name_of
+from triton_runner._code.slices import REPEATS, name_of
 from triton_runner.verbs.verify.changes import numbers
 
 # Ops of two operands of one type that take each other's place, with what a person writes for them.
@@ -74,9 +74,18 @@ def called(value) -> str:
     number = numbers.value_of(value.op)
     if number is not None:
         return numbers.shown(number)
+    while value.op is not None and value.op.name in REPEATS and _is_on_the_way(value):
+        value = value.op.operands[0]
     if name := name_of(value):
         return name
     return "..." if value.op is None else f"({_expression(value.op)})"
+
+
+def _is_on_the_way(value) -> bool:
+    """Returns whether a value has its name from what the same line makes of it: `a = x - m` repeats m."""
+    line, name = value.op.location.line, name_of(value)
+    users = [op for op, _ in value.uses if op.results]
+    return any(name_of(op.results[0]) == name and op.location.line == line for op in users)
 
 
 def _expression(op) -> str:
