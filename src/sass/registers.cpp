@@ -61,6 +61,23 @@ bool begins_with_f64(const Instruction& in) {
   return false;
 }
 
+// The predicates that P2R, R2P and their kin read or write: their text has a name for all, and a mask. False: the mask is in a
+// register.
+bool add_named_predicates(Registers& to, const Instruction& in) {
+  for (const Operand& o : in.operands) {
+    if (o.selector != "PR" && o.selector != "UPR") continue;
+    const Operand& mask = in.operands.back();
+    const bool is_number = mask.kind == OperandKind::kInteger, has_mask = !in.is(Opcode::kUR2UP);
+    const bool writes = in.is(Opcode::kR2P) || in.is(Opcode::kUR2UP);
+    for (uint32_t p = 0; p < kTrue; ++p)
+      if (!has_mask || !is_number || mask.integer >> p & 1)
+        add(writes ? to.writes : to.reads,
+            o.selector == "PR" ? OperandKind::kPredicate : OperandKind::kUniformPredicate, p);
+    return is_number || !has_mask;
+  }
+  return true;
+}
+
 }  // namespace
 
 uint32_t register_code(OperandKind kind, uint32_t index) { return static_cast<uint32_t>(kind) << 8 | index; }
@@ -129,13 +146,12 @@ Registers registers_of(const Module& module, const Instruction& in) {
         add_operand(out.writes, in, o, 4);
     return out;
   }
-  out.known = !in.is(Opcode::kR2P);  // P0 to P6, as its mask says
   out.later = matched->row->family == "warpgroups";
   for (size_t k = 0; k < kMaxSlots; ++k)
     if (const Operand* o = matched->slots[k])
       add_operand(matched->written[k] ? out.writes : out.reads, in, *o,
                   std::max<uint32_t>(1, matched->registers[k]));
-  if (!out.known) add(out.writes, OperandKind::kPredicate, 0, kTrue);
+  out.known = add_named_predicates(out, in);
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include <triton_runner/lanes/sums.h>
 
 #include "native/shuffle.h"
+#include "native/span_runs.h"
 #include "native/span_writer.h"
 #include "native/writer.h"
 #include "ops/memory.h"
@@ -47,7 +48,7 @@ struct Native {
 
 namespace {
 
-constexpr size_t kLeast = 2, kMost = 512;  // instructions of a run
+constexpr size_t kLeast = 2;  // instructions of a run
 
 #if NATIVE_CODE
 void run_native(Lanes& lanes, const Operands& in) {
@@ -99,24 +100,6 @@ void run_filled(Lanes& lanes, const Operands& in) {
   x.mask = nullptr;
 }
 
-// The instructions of such moves and their load from `begin` on; 0: there are none.
-uint32_t filled_load(const Code& code, size_t begin) {
-  size_t i = begin;
-  const auto moves = [](const Instr& in) {
-    const NativeRow* row = native_row(in.run);
-    return row && row->form == Form::kMove && row->d == Element::kWord && in.guard == kNoRegister;
-  };
-  while (i < code.instrs.size() && i - begin < kMaxWords && moves(code.instrs[i])) ++i;
-  if (i == begin || i == code.instrs.size()) return 0;
-  const Instr& load = code.instrs[i];
-  const auto* access = static_cast<const Access*>(load.data);
-  if (load.run != access_handler({.space = Space::kGlobal}, false) || access->reg_bytes != 4) return 0;
-  const auto end = access->regs + access->words;
-  for (size_t k = begin; k < i; ++k)
-    if (std::find(access->regs, end, code.instrs[k].d) == end) return 0;
-  return static_cast<uint32_t>(i + 1 - begin);
-}
-
 // Says what instructions are in native code, which has a few more places: parameters, and what is between the parts of one
 // instruction.
 class Parts {
@@ -151,7 +134,7 @@ class Parts {
     if (in.run == handler<load_param>)
       parts = parameter(in);
     else if (const std::optional<Instr> shuffle = shuffle_part(in))
-      parts = {*shuffle};
+      parts = kept_for_others(*shuffle, index);
     else if (in.run == unpack_)
       parts = unpacked(in);
     else if (in.run == divide_)
@@ -285,6 +268,18 @@ class Parts {
     return {part(in, copy_register(a.word_bytes), a.regs[0], place->second)};
   }
 
+  // A half of a warp reads what the other one has left: where the run goes on to overwrite that, a place of its own keeps it.
+  std::vector<Instr> kept_for_others(Instr shuffle, uint32_t index) {
+    const size_t end = std::min(code_.instrs.size(), index + kMostParts);
+    bool is_overwritten = shuffle.d == shuffle.a;
+    for (size_t k = index + 1; k < end && !code_.targets.contains(static_cast<uint32_t>(k)); ++k)
+      is_overwritten = is_overwritten || code_.instrs[k].d == shuffle.a;
+    if (!is_overwritten || !moves_up(shuffle)) return {shuffle};
+    const Instr keep = part({}, copy_register(4), temporary(4, index), shuffle.a);
+    shuffle.a = keep.d;
+    return {keep, shuffle};
+  }
+
   std::vector<Instr> unpacked(const Instr& in) const {
     lanes::CvtKey lower{};
     lower.to = lanes::Type::kU32, lower.from = lanes::Type::kU64, lower.to_bytes = 4, lower.from_bytes = 8;
@@ -404,44 +399,9 @@ void drop_unread(std::vector<Instr>& run, std::span<const uint32_t> local) {
 }
 
 // A run of the code, and where its native code is.
-struct Run {
-  size_t begin, count = 0, at = 0;
-  std::vector<Instr> body{};
-  std::shared_ptr<Spans> spans{};
-  size_t prepare_at = 0;
+struct Run : SpanRun {
+  size_t at = 0, prepare_at = 0;
 };
-
-// The runs with loads and stores.
-std::vector<Run> find_span_runs(Code& code, Parts& parts) {
-  std::vector<Run> runs;
-  SpanFinder finder(code);
-  const auto is_cut = [&](uint32_t from, uint32_t count) {
-    for (uint32_t k = 0; k < count; ++k)
-      if (code.targets.contains(from + k)) return true;
-    return false;
-  };
-  for (uint32_t i = 0; i < code.instrs.size();) {
-    const uint32_t begin = i;
-    HalvesRead halves;
-    parts.begin_run();
-    finder.begin();
-    while (i < code.instrs.size() && finder.size() < kMost) {
-      const uint32_t filled = filled_load(code, i), count = std::max(filled, 1u);
-      if (i == begin ? code.instrs[i].guard != kNoRegister || is_cut(i + 1, count - 1) : is_cut(i, count))
-        break;
-      const std::vector<Instr> more = filled ? std::vector<Instr>() : parts.of(i);
-      if (!halves.fits(more)) break;
-      if (!more.empty())
-        finder.add(more);
-      else if (!finder.add_access({&code.instrs[i], count - 1}, code.instrs[i + count - 1], halves))
-        break;
-      i += count;
-    }
-    if (finder.has_accesses()) runs.push_back({begin, i - begin, 0, finder.body(), finder.finish()});
-    if (i == begin) ++i;
-  }
-  return runs;
-}
 
 // Pages with the code, or null where the system gives none.
 std::shared_ptr<std::byte> executable(const std::vector<uint8_t>& bytes) {
@@ -472,10 +432,10 @@ void compile_runs(Code& code) {
       i += count;
       continue;
     }
-    Run run{i};
+    Run run{{i}};
     HalvesRead halves;
     parts.begin_run();
-    for (; i < code.instrs.size() && run.body.size() < kMost; ++i) {
+    for (; i < code.instrs.size() && run.body.size() < kMostParts; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);
       if (more.empty() || filled_load(code, i) || !halves.fits(more)) break;
@@ -485,7 +445,9 @@ void compile_runs(Code& code) {
     if (run.count >= kLeast) runs.push_back(std::move(run));
     if (i == run.begin) ++i;
   }
-  for (Run& run : find_span_runs(code, parts)) runs.push_back(std::move(run));
+  const auto parts_of = [&](uint32_t i) { return parts.of(i); };
+  for (SpanRun& run : find_span_runs(code, [&] { parts.begin_run(); }, parts_of))
+    runs.push_back({std::move(run)});
   std::vector<uint32_t> uniform;
   for (const Constant& c : code.constants)
     if (c.kind != Constant::kThread) uniform.push_back(c.offset);

@@ -35,6 +35,8 @@ std::optional<Instr> shuffle_part(const Instr& in) {
   return std::nullopt;
 }
 
+bool moves_up(const Instr& part) { return part.run == move_up; }
+
 const NativeRow* shuffle_row(Handler run) {
   static const NativeRow up{Form::kMoveUp, Element::kWord, Element::kWord},
       swap8{Form::kSwapHalves, Element::kWord, Element::kWord, Element::kNone, Element::kNone, {}, 8},
@@ -55,7 +57,7 @@ bool HalvesRead::fits(const std::vector<Instr>& parts) {
   for (const Instr& in : parts) {
     if (const uint32_t place = read_of_other_half(in); place != kNoRegister) {
       // The second half of a warp finds what the first has left; the first half finds what was there before the run.
-      if (in.run != move_up && has(written_, place)) return false;
+      if (!moves_up(in) && has(written_, place)) return false;
       read_.push_back(place);
     }
     if (!fits_write(in.d)) return false;

@@ -10,6 +10,7 @@ namespace triton_runner::simt {
 
 // The part of a run that an instruction is which moves lanes up (shfl.up by a power of 2), or swaps the halves; none: it does neither.
 std::optional<Instr> shuffle_part(const Instr& in);
+bool moves_up(const Instr& part);
 // The rows of these parts; null: the handler is none of theirs.
 const NativeRow* shuffle_row(Handler run);
 

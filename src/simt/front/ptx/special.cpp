@@ -82,10 +82,12 @@ void read_block_special(Lanes& l, const Operands& in) {
   num::by_size(static_cast<size_t>(in.imm), [&](auto zero) { fill(l, l.reg<decltype(zero)>(in.d), value); });
 }
 
-bool differs_by_thread(Special s) {
+static bool differs_by_thread(Special s) {
   return s <= Special::kTidZ || s == Special::kLaneid || s == Special::kWarpid ||
          (s >= Special::kLanemaskEq && s <= Special::kLanemaskGt);
 }
+
+static bool is_block_number(Special s) { return s >= Special::kCtaidX && s <= Special::kCtaidZ; }
 
 // The value of a special register that differs by thread.
 static uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
@@ -116,12 +118,13 @@ static uint64_t thread_special(const Code& code, Special special, uint32_t threa
   }
 }
 
-uint32_t place_by_thread(Emitter& to, Special special, uint32_t bytes) {
-  return to.thread_constant(static_cast<uint64_t>(special), bytes,
-                            [&](uint32_t thread) { return thread_special(to.code, special, thread); });
+uint32_t filled_special(Emitter& to, Special special, uint32_t bytes) {
+  if (differs_by_thread(special))
+    return to.thread_constant(static_cast<uint64_t>(special), bytes,
+                              [&](uint32_t thread) { return thread_special(to.code, special, thread); });
+  if (!is_block_number(special)) return kNoRegister;
+  return to.block_number(static_cast<uint32_t>(special) - static_cast<uint32_t>(Special::kCtaidX), bytes);
 }
-
-bool is_block_number(Special s) { return s >= Special::kCtaidX && s <= Special::kCtaidZ; }
 
 bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
   if (differs_by_thread(special) || is_block_number(special)) return false;
@@ -130,9 +133,7 @@ bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) 
 }
 
 uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
-  if (differs_by_thread(special)) return place_by_thread(l, special, bytes);
-  if (is_block_number(special))
-    return l.block_number(static_cast<uint32_t>(special) - static_cast<uint32_t>(Special::kCtaidX), bytes);
+  if (const uint32_t filled = filled_special(l, special, bytes); filled != kNoRegister) return filled;
   uint32_t place = l.temporary(bytes);
   read_special(l, special, bytes, place);
   return place;

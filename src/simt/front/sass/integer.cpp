@@ -89,7 +89,7 @@ bool lower_imad(SassLowering& l) {
     sum.carries.in[0] = carry_place(l, 4);
     return emit_sum(l, sum);
   }
-  if (no_product) return l.copy(l.result(0), l.word(3), 4);
+  if (no_product) return l.move(l.result(0), l.word(3));
   if (l.has("IADD") && l.slot(2)->kind == sass::OperandKind::kInteger && l.slot(2)->integer == 1)
     return l.ptx("add.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(3)});
   if (is_zero(*l.slot(3))) return l.ptx("mul.lo.s32 %r0, %r1, %r2", {l.result(0), l.word(1), l.word(2)});
@@ -466,6 +466,9 @@ bool lower_find(SassLowering& l) {
 }
 
 bool lower_extend(SassLowering& l) {
+  const sass::Operand& bits = *l.slot(2);
+  if (l.has("U32") && bits.kind == sass::OperandKind::kInteger && bits.integer > 0 && bits.integer < 32)
+    return l.ptx("and.b32 %r0, %r1, %r2", {l.result(0), l.word(1), l.constant((1u << bits.integer) - 1, 4)});
   return lower_plain(
       l, std::string(l.has("W") ? "szext.wrap" : "szext.clamp") + (l.has("U32") ? ".u32" : ".s32"), 2);
 }

@@ -133,6 +133,11 @@ bool SassLowering::copy(uint32_t to, uint32_t from, uint32_t bytes) {
   return emit(copy_register(bytes), {.d = to, .a = from});
 }
 
+bool SassLowering::move(uint32_t to, uint32_t from) {
+  if (guard_ == kNoRegister) new_copy_ = {to, from};
+  return copy(to, from, 4);
+}
+
 bool SassLowering::counts_groups(sass::Opcode opcode, uint8_t barrier) const {
   return std::any_of(function_.body.begin(), function_.body.end(), [&](const sass::Instruction& in) {
     const uint8_t write = in.control.write_barrier, read = in.control.read_barrier;
@@ -205,7 +210,7 @@ bool SassLowering::lower(const sass::Instruction& in) {
   if (matched_.row->family == "flow" && !matched_.row->does(ptx::Effect::kHints) && !in.has("EXCLUSIVE"))
     exclusive_ = kNoRegister;
   numbers_ = nullptr;
-  if (heads_.contains(in.address)) pairs_.clear();
+  if (heads_.contains(in.address)) forget_pairs();
   const size_t first = first_ = code.instrs.size(), faults = sink_.list().size();
   std::vector<Place> places;
   given = &places;

@@ -132,6 +132,7 @@ class SassLowering : public Emitter {
   void guard_by(uint32_t predicate);  // the guard of what is emitted next holds where this does, too
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
+  bool move(uint32_t to, uint32_t from);  // a register, which may be a half of 64 bits that are kept
   bool fail(std::string message, std::vector<std::string> notes = {});
   // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
@@ -207,6 +208,12 @@ class SassLowering : public Emitter {
   // The 64 bits that two registers are, by the places of both: kept as long as none of them is written.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> pairs_;
   std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint32_t>> new_pairs_;  // of this instruction
+  // Which register another one is a copy of, by places, as long as none of both is written.
+  std::map<uint32_t, uint32_t> copies_;
+  std::optional<std::pair<uint32_t, uint32_t>> new_copy_;  // of this instruction
+  uint32_t known_pair(uint32_t low, uint32_t high) const;  // kNoRegister: no place has these 64 bits
+  void keep_pair(uint32_t low, uint32_t high, uint32_t whole, bool uniform);  // that is there from now on
+  void forget_pairs() { pairs_.clear(), copies_.clear(); }
   struct Half {
     sass::Matched of;
     std::vector<size_t> slots;     // of its terms

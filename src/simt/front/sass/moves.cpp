@@ -1,4 +1,6 @@
 // Lowers moves between registers, constants, special registers and predicates.
+#include <bit>
+
 #include "front/sass/handlers.h"
 #include "front/sass/lower.h"
 
@@ -26,6 +28,10 @@ bool lower_predicate_bits(SassLowering& l, bool pack) {
                                    : from.selector;
   if (bits.mask != (in.empty() ? chosen : chosen & ~uint64_t{0x80}) || (!in.empty() && in[0] != 'B'))
     return false;
+  if (pack && in.empty() && from.index == sass::kZero && std::popcount(bits.mask) == 1)
+    return l.ptx("selp.b32 %r0, %r1, %r2, %p3",
+                 {l.result(0), l.constant(bits.mask, 4), l.constant(0, 4),
+                  l.pred(static_cast<uint32_t>(std::countr_zero(bits.mask)), uniform)});
   const uint32_t shift = in.empty() ? 0 : 8 * static_cast<uint32_t>(in[1] - '0');
   for (uint32_t p = 0; p < 7; ++p)
     bits.places[p] = bits.mask >> p & 1 ? l.pred(p, uniform, !pack) : kNoRegister;
@@ -175,7 +181,7 @@ bool lower_moves(SassLowering& l) {
     default:  // MOV, UMOV; the last operand of MOV says which bytes: all of them
       if (l.slot(2) && l.slot(2)->integer != 15) return false;
       if (l.is_unread()) return true;
-      return l.copy(l.result(0), l.word(1), 4);
+      return l.move(l.result(0), l.word(1));
   }
 }
 

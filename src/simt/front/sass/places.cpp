@@ -75,37 +75,66 @@ uint32_t SassLowering::reg(uint32_t index, bool uniform, bool written) {
   return place_of(uniform ? sass::OperandKind::kUniform : sass::OperandKind::kRegister, index, written, 4);
 }
 
+uint32_t SassLowering::known_pair(uint32_t low, uint32_t high) const {
+  const auto origin = [&](uint32_t place) {
+    const auto copy = copies_.find(place);
+    return copy == copies_.end() ? place : copy->second;
+  };
+  for (const auto& both : {std::pair(low, high), std::pair(origin(low), origin(high))})
+    if (const auto known = pairs_.find(both); known != pairs_.end()) return known->second;
+  return kNoRegister;
+}
+
 uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
   const uint32_t low = reg(index, uniform), high = reg(index + 1, uniform);
-  if (const auto known = pairs_.find({low, high}); known != pairs_.end()) return used(known->second);
+  const uint32_t known = known_pair(low, high);
+  if (known != kNoRegister && pairs_.contains({low, high})) return used(known);
   const uint32_t out = temporary(8);
-  ptx("mov.b64 %d0, {%r1, %r2}", {out, low, high});
+  if (known == kNoRegister) {
+    ptx("mov.b64 %d0, {%r1, %r2}", {out, low, high});
+  } else {  // in a place of their own: copies last longer than what they are copies of
+    copy(out, used(known), 8);
+    keep_pair(low, high, out, uniform);
+  }
   return out;
 }
 
 uint32_t SassLowering::address_pair(uint32_t index, bool uniform) {
   const uint32_t guard = std::exchange(guard_, kNoRegister);
   const uint32_t pair = pair_from(index, uniform);
+  keep_pair(reg(index, uniform), reg(index + 1, uniform), pair, uniform);
   guard_ = guard;
-  pairs_[{reg(index, uniform), reg(index + 1, uniform)}] = used(pair);
   return pair;
 }
 
-// Under a debugger, which may write registers, none is shared.
+// Others of the warp, who have not come here, may read what uniform registers are computed from.
+void SassLowering::keep_pair(uint32_t low, uint32_t high, uint32_t whole, bool uniform) {
+  if (guard_ == kNoRegister && !uniform) pairs_[{low, high}] = used(whole);
+}
+
+// Under a debugger, which may write registers, none is shared. What a uniform register was a half of, others of the warp may have
+// computed again.
 void SassLowering::drop_pairs() {
   using enum sass::Opcode;
   const std::string_view family = matched_.row->family;
   const bool is_known = has_known_results() || family == "matrices" || family == "warp" || in_->is(kEXIT) ||
                         in_->is(kLDGSTS) || in_->is(kLDGDEPBAR) || in_->is(kDEPBAR_LE);
-  if (stopper_ || !is_known)
-    pairs_.clear();
-  else if (!pairs_.empty())
-    for (const uint32_t place : written_)
-      std::erase_if(
-          pairs_, [&](const auto& pair) { return pair.first.first == place || pair.first.second == place; });
-  if (!stopper_ && has_known_results())
+  if (stopper_ || !is_known) forget_pairs();
+  if (may_part(*matched_.row)) copies_.clear();
+  for (const uint32_t place : written_) {
+    const auto has = [&](const auto& entry) { return entry.first == place || entry.second == place; };
+    std::erase_if(pairs_, [&](const auto& pair) { return has(pair.first); });
+    std::erase_if(copies_, has);
+  }
+  if (!stopper_ && has_known_results()) {
     for (const auto& [registers, whole] : new_pairs_) pairs_[registers] = whole;
+    if (new_copy_ && new_copy_->first != new_copy_->second) {
+      const auto first = copies_.find(new_copy_->second);
+      copies_[new_copy_->first] = first == copies_.end() ? new_copy_->second : first->second;
+    }
+  }
   new_pairs_.clear();
+  new_copy_.reset();
   written_.clear();
 }
 
@@ -359,12 +388,10 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
   }
   for (const SpecialName& s : kSpecials) {
     if (s.sass != name) continue;
-    if (!differs_by_thread(s.special)) {
-      const uint32_t place = temporary(bytes);
-      emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(s.special), .imm = bytes});
-      return place;
-    }
-    return place_by_thread(*this, s.special, bytes);
+    if (const uint32_t filled = filled_special(*this, s.special, bytes); filled != kNoRegister) return filled;
+    const uint32_t place = temporary(bytes);
+    emit(read_block_special, {.d = place, .small = static_cast<uint32_t>(s.special), .imm = bytes});
+    return place;
   }
   fail("the engine does not have the special register '" + std::string(name) + "'",
        {"level 'ptx' executes the PTX that this was assembled from"});

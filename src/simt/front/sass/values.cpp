@@ -18,8 +18,7 @@ bool is_known(const sass::Row& row) {
   using enum sass::Opcode;
   for (std::string_view family :
        {"moves", "integer", "floats", "convert", "halves", "matrices", "memory", "warp"})
-    if (row.family == family)
-      return row.opcode != kP2R && row.opcode != kR2P && row.opcode != kUP2UR && row.opcode != kRPCMOV;
+    if (row.family == family) return row.opcode != kRPCMOV;
   return row.opcode == kLDGSTS || row.opcode == kLDGDEPBAR || row.opcode == kDEPBAR_LE;
 }
 

@@ -139,3 +139,14 @@ TEST(numbers_are_put_into_a_loads_registers_where_nobody_looks_before) {
   CHECK(!Code({"CS2R R4, SRZ", "@!P0 LDG.E R4, [R2.64]", "EXIT"}).values.is_fill(0));
   CHECK(!Code({"CS2R R4, SRZ", ".L_x_0:", load, "@P1 BRA `(.L_x_0)", "EXIT"}).values.is_fill(0));
 }
+
+TEST(the_mask_says_which_predicates_are_read_and_written) {
+  const Code code({"ISETP.NE.AND P0, PT, R4, RZ, PT", "ISETP.NE.AND P1, PT, R4, RZ, PT",
+                   "P2R R2, PR, RZ, 0x1", "R2P PR, R5, 0x3", "STG.E [R6.64], R2", "@P0 EXIT",
+                   "STG.E [R6.64], R5", "EXIT"});
+  CHECK_EQ(code.after("P0"), std::string("aaabbbbb"));
+  CHECK(!code.values.is_unread(0));
+  CHECK(code.values.is_unread(1));  // R2P overwrites P1, which is not in the mask of P2R
+  const Code all({"ISETP.NE.AND P0, PT, R4, RZ, PT", "R2P PR, R5, R2", "STG.E [R6.64], R4", "EXIT"});
+  CHECK_EQ(all.after("P0"), std::string("...."));  // nobody knows which
+}

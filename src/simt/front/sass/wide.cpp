@@ -58,7 +58,7 @@ uint32_t SassLowering::joined(const sass::Operand& low, uint32_t at, size_t k) {
         static_cast<uint64_t>(high ? high->integer : 0) << 32 | static_cast<uint32_t>(low.integer), 8);
   if (are_neighbours(low, high)) return bank(low, 8);
   const uint32_t upper = high ? raw(k) : kNoRegister;
-  if (const auto known = pairs_.find({at, upper}); known != pairs_.end()) return used(known->second);
+  if (const uint32_t known = known_pair(at, upper); known != kNoRegister) return used(known);
   const uint32_t whole = temporary(8);
   if (high)
     ptx("mov.b64 %d0, {%r1, %r2}", {whole, at, upper});
@@ -98,7 +98,7 @@ bool SassLowering::lower_upper_half() {
       if (!k) return is_literal_number(low[a]);
       const sass::Operand* o = slot(k);
       return (is_literal_number(low[a]) && is_literal_number(o)) || are_neighbours(*low[a], o) ||
-             (o->kind != sass::OperandKind::kConstant && pairs_.contains({half.places[a], raw(k)}));
+             (o->kind != sass::OperandKind::kConstant && known_pair(half.places[a], raw(k)) != kNoRegister);
     };
     if (fits(0, high[1]) + fits(1, high[0]) > fits(0, high[0]) + fits(1, high[1]))
       std::swap(high[0], high[1]);
