@@ -16,7 +16,7 @@ constexpr uint8_t kComplement = 0x55;                        // of kTernary
 constexpr uint32_t kOne = 1 << 23, kInfinity = 0x7f800000;
 
 // Words that instructions take from memory.
-constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x43000000, 0x4b000000, 0x007fffff, 0xffffffff,
+constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x4e800000, 0x4b000000, 0x007fffff, 0xffffffff,
                                32,         64,         63,         127,        0x1ffff,    0xffff,
                                15,         0x1c,       0x77e2,     0x47e7,     0xff81ffff, 0xff80ffff,
                                kOne,       kInfinity,  0x80000000, 252u << 23, 0x7e800000, 0x3f800000,
@@ -167,22 +167,19 @@ void UnitWriter::keep_nans(int d, int a) {
 
 void UnitWriter::ex2(int d, int a, bool flush) {
   const int fixed = at(kPrepared), is_low = t_.masks[0], is_negative = t_.masks[1], is_whole = t_.masks[2];
-  int scaled = a;
   // Elements that are masked are often -inf: of a vector of these nothing is computed.
   a_.vector(kXor, d, d, d);
   a_.vector_imm(kComparePs, t_.more, a, constant(0xc3800000), kLess);  // -256
   const size_t zeros = a_.jump_if_all(t_.more);
-  if (!flush) {
-    scaled = at(kFirst);
-    a_.vector_imm(kComparePs, is_low, a, constant(0xc2fc0000), kLess);  // -126
-    a_.vector(kMove, scaled, 0, a);
-    a_.vector(kMulPs, scaled, a, constant(0x3f000000), is_low);
+  a_.vector(kAnd, fixed, a, nan_);
+  a_.vector(kMulPs, fixed, fixed, constant(0x4b000000));  // 2^23
+  if (!flush) {                                           // below -126 of half the argument
+    a_.vector_imm(kComparePs, is_low, a, constant(0xc2fc0000), kLess);
+    a_.vector(kMulPs, fixed, fixed, constant(0x3f000000), is_low);
   }
-  a_.vector(kAnd, fixed, scaled, nan_);
-  a_.vector(kMinPs, fixed, fixed, constant(0x43000000));
-  a_.vector(kMulPs, fixed, fixed, constant(0x4b000000));
+  a_.vector(kMinPs, fixed, fixed, constant(0x4e800000));  // 128 times that
   a_.vector(kTruncateFloat, fixed, 0, fixed);
-  a_.vector(kMaskOfSigns, is_negative, 0, scaled);
+  a_.vector(kMaskOfSigns, is_negative, 0, a);
   a_.vector(kTestNot, is_whole, fixed, constant(0x007fffff), is_negative);
   a_.vector_imm(kTernary, fixed, fixed, fixed, kComplement, is_negative);
   a_.vector(kSub, fixed, fixed, constant(~uint32_t{0}), is_whole);
