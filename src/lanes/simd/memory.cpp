@@ -81,6 +81,14 @@ uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t 
       over_addresses(a, add, mask, n, [](__m512i bits, __m512i at) { return _mm512_or_si512(bits, at); })));
 }
 #elif defined(SIMD_ISA_avx2)
+// f of all words.
+template <class F>
+inline uint32_t over_words(__m256i x, F f) {
+  x = f(x, _mm256_permute4x64_epi64(x, 0x4e));
+  x = f(x, _mm256_shuffle_epi32(x, 0x4e));
+  x = f(x, _mm256_shuffle_epi32(x, 0xb1));
+  return static_cast<uint32_t>(_mm256_cvtsi256_si32(x));
+}
 // f(sum so far, a[i] + add) of 8 lanes at a time, and of the sums; lanes that are off have 0.
 template <class F>
 inline uint32_t over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
@@ -93,10 +101,7 @@ inline uint32_t over_addresses(const uint32_t* a, uint32_t add, const int8_t* ma
           at, _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask + i))));
     sum = f(sum, at);
   }
-  sum = f(sum, _mm256_permute4x64_epi64(sum, 0x4e));
-  sum = f(sum, _mm256_shuffle_epi32(sum, 0x4e));
-  sum = f(sum, _mm256_shuffle_epi32(sum, 0xb1));
-  return static_cast<uint32_t>(_mm256_cvtsi256_si32(sum));
+  return over_words(sum, f);
 }
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
   return over_addresses(a, add, mask, n, [](__m256i x, __m256i y) { return _mm256_max_epu32(x, y); });
@@ -470,36 +475,57 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
       word_bytes);
 }
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 #if defined(SIMD_ISA_avx512)
+using Vector = __m512i;
+inline Vector same(uint32_t word) { return _mm512_set1_epi32(static_cast<int>(word)); }
+inline Vector vector_of(const void* from) { return _mm512_loadu_si512(from); }
+inline Vector lower(Vector x, Vector y) { return _mm512_min_epu32(x, y); }
+inline Vector higher(Vector x, Vector y) { return _mm512_max_epu32(x, y); }
+inline uint32_t lowest_of(Vector x) { return _mm512_reduce_min_epu32(x); }
+inline uint32_t highest_of(Vector x) { return _mm512_reduce_max_epu32(x); }
+inline Vector places(Vector bytes) { return _mm512_srli_epi32(bytes, 2); }
+inline Vector minus(Vector x, Vector y) { return _mm512_sub_epi32(x, y); }
+inline Vector picked(Vector words, Vector which) { return _mm512_permutexvar_epi32(which, words); }
+#else
+using Vector = __m256i;
+inline Vector same(uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
+inline Vector vector_of(const void* from) { return _mm256_loadu_si256(static_cast<const Vector*>(from)); }
+inline Vector lower(Vector x, Vector y) { return _mm256_min_epu32(x, y); }
+inline Vector higher(Vector x, Vector y) { return _mm256_max_epu32(x, y); }
+inline uint32_t lowest_of(Vector x) { return over_words(x, lower); }
+inline uint32_t highest_of(Vector x) { return over_words(x, higher); }
+inline Vector places(Vector bytes) { return _mm256_srli_epi32(bytes, 2); }
+inline Vector minus(Vector x, Vector y) { return _mm256_sub_epi32(x, y); }
+inline Vector picked(Vector words, Vector which) { return _mm256_permutevar8x32_epi32(words, which); }
+#endif
+constexpr uint32_t kOfVector = kVector / 4;  // words
+
 // Gives all lanes the same words, as the sums that the warps of a scan leave are read.
 void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32_t words) {
   for (uint32_t k = 0; k < words; ++k) {
-    int32_t word;
+    uint32_t word;
     std::memcpy(&word, from + 4 * size_t{k}, 4);
-    for (uint32_t i = 0; i < n; i += 16) _mm512_storeu_si512(out[k] + 4 * size_t{i}, _mm512_set1_epi32(word));
+    const Vector all = same(word);
+    for (uint32_t i = 0; i < n; i += kOfVector) std::memcpy(out[k] + 4 * size_t{i}, &all, kVector);
   }
 }
-// Words that lie within 64 bytes, as those that the warps of a reduction leave for each other: false if they do not. Of `end`
+// Words that lie within a vector, as those that the warps of a reduction leave for each other: false if they do not. Of `end`
 // bytes from `base` on nothing behind is read.
 bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
                  uint32_t n) {
-  const auto at = [&](uint32_t i) {
-    return _mm512_add_epi32(_mm512_loadu_si512(a + i), _mm512_set1_epi32(static_cast<int>(add)));
-  };
-  __m512i low = at(0), high = low;
-  for (uint32_t i = 16; i < n; i += 16) {
-    low = _mm512_min_epu32(low, at(i));
-    high = _mm512_max_epu32(high, at(i));
-  }
-  const uint32_t first = _mm512_reduce_min_epu32(low);
-  if (_mm512_reduce_max_epu32(high) - first > 60) return false;
-  const auto there = static_cast<uint32_t>((end - first) / 4);
-  const __mmask16 on = there < 16 ? static_cast<__mmask16>((1u << there) - 1) : static_cast<__mmask16>(~0u);
-  const __m512i words = _mm512_maskz_loadu_epi32(on, base + first);
-  for (uint32_t i = 0; i < n; i += 16) {
-    const __m512i which =
-        _mm512_srli_epi32(_mm512_sub_epi32(at(i), _mm512_set1_epi32(static_cast<int>(first))), 2);
-    _mm512_storeu_si512(out + 4 * size_t{i}, _mm512_permutexvar_epi32(which, words));
+  const auto at = [&](uint32_t i) { return minus(vector_of(a + i), same(0 - add)); };
+  Vector low = at(0), high = low;
+  for (uint32_t i = kOfVector; i < n; i += kOfVector) low = lower(low, at(i)), high = higher(high, at(i));
+  const uint32_t first = lowest_of(low);
+  if (highest_of(high) - first > kVector - 4) return false;
+  alignas(kVector) std::byte last[kVector] = {};
+  const bool is_last = end - first < kVector;
+  if (is_last) std::memcpy(last, base + first, end - first);
+  const Vector words = vector_of(is_last ? last : base + first);
+  for (uint32_t i = 0; i < n; i += kOfVector) {
+    const Vector found = picked(words, places(minus(at(i), same(first))));
+    std::memcpy(out + 4 * size_t{i}, &found, kVector);
   }
   return true;
 }
@@ -516,7 +542,7 @@ bool scatter_warps(const std::byte* in, std::byte* base, const uint32_t* a, uint
 
 void gather32(std::byte* const* out, const std::byte* base, [[maybe_unused]] size_t end, const uint32_t* a,
               uint32_t add, const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
-#if defined(SIMD_ISA_avx512)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
   if (word_bytes == 4 && !mask && contiguous32(a, n, 0))
     return gather_one(out, base + static_cast<uint32_t>(a[0] + add), n, words);
   if (words == 1 && word_bytes == 4 && !mask && gather_near(out[0], base, end, a, add, n)) return;

@@ -5,6 +5,21 @@
 #include <utility>
 
 namespace triton_runner::simt {
+namespace {
+
+bool never_sums_bytes = false;
+
+}  // namespace
+
+bool Assembler::may_sum_bytes() {
+#if defined(__x86_64__)
+  return !never_sums_bytes && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+void Assembler::never_sum_bytes(bool never) { never_sums_bytes = never; }
 
 // Bits of registers are complemented there; `rm` of memory is 0, or that of the base: the others have no upper bits.
 void Assembler::prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word) {
@@ -51,6 +66,12 @@ void Assembler::begin_at(uint32_t index, bool by_lane) {
   word(8 * index);
   if (by_lane)
     for (const int b : {0x48, 0x8d, 0x0c, 0xc1}) byte(static_cast<uint8_t>(b));  // lea rcx, [rcx + 8 * rax]
+}
+
+void Assembler::prefetch(Memory rm) {
+  constexpr int kIntoSecond = 2;
+  for (const int b : {0x0f, 0x18}) byte(static_cast<uint8_t>(b));  // prefetcht1
+  operands(kIntoSecond, rm);
 }
 
 // Loads [rdi + 4 * rcx + place].
@@ -185,6 +206,24 @@ void Assembler::look_up(int first, int second, int index, const WordTables& tabl
       if (part) vector(kMove, found, 0, words, of_part);
     }
   }
+}
+
+size_t Assembler::far_jump(uint8_t condition) {
+  byte(0x0f);
+  byte(condition);
+  word(0);
+  return bytes.size();
+}
+
+void Assembler::land(size_t jump) {
+  const size_t by = bytes.size() - jump;
+  for (size_t k = 0; k < 4; ++k) bytes[jump - 4 + k] = static_cast<uint8_t>(by >> (8 * k));
+}
+
+size_t Assembler::jump_if_all(int mask) {
+  for (const int b : {0xc5, 0xf8, 0x98, 0xc0 | mask << 3 | mask}) byte(static_cast<uint8_t>(b));  // kortestw
+  constexpr uint8_t kIfCarry = 0x82;
+  return far_jump(kIfCarry);
 }
 
 void Assembler::constants_at(const void* place) {

@@ -60,6 +60,7 @@ inline constexpr VectorOp
     kTest{VectorOp::k0F38, VectorOp::k66, false, 0x27}, kTestNot{VectorOp::k0F38, VectorOp::kF3, false, 0x27},
     kLookUp{VectorOp::k0F38, VectorOp::k66, false, 0x36}, kMulPairs{VectorOp::k0F, VectorOp::k66, false, 0xf5},
     kShiftWordsBy{VectorOp::k0F, VectorOp::k66, false, 0x72},
+    kPickBits{VectorOp::k0F38, VectorOp::k66, true, 0x83}, kAddProductsOfBytes{VectorOp::k0F38, VectorOp::k66, false, 0x50},
     kMaskOfBytes{VectorOp::k0F38, VectorOp::kF3, false, 0x29}, kBytesOfMask{VectorOp::k0F38, VectorOp::kF3, false, 0x28};
 // clang-format on
 
@@ -95,6 +96,7 @@ struct RegisterUse {
   int first, end;            // the vectors that hold values
   int first_mask, end_mask;  // the masks that do; of none, a mask is a vector whose words are all ones or 0
   int scratch, scratch2, nan, mask_scratch;
+  bool sums_bytes = false;  // there are vpmultishiftqb and vpdpbusd
   bool has_masks() const { return end_mask != 0; }
 };
 
@@ -109,7 +111,7 @@ struct WordTables {
 
 class Assembler {
  public:
-  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7}) {}  // k0 means "without a mask"
+  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7, may_sum_bytes()}) {}  // k0 means "without a mask"
   virtual ~Assembler() = default;
   const RegisterUse& use() const { return use_; }
 
@@ -144,18 +146,28 @@ class Assembler {
   virtual void load_swapped(int reg, uint32_t place, uint32_t by);
   // reg = `a` of the lane `by` below or, where a warp has none there, its own; the register file has the lanes before these.
   virtual void move_up(int reg, int a, uint32_t place, uint32_t by);
+  // Jumps to where land() is called with what this returns, where all elements have the mask.
+  virtual size_t jump_if_all(int mask);
+  void land(size_t jump);
   // rsi = where constants are.
   void constants_at(const void* place);
   // rcx = the address of number `index` of those at r8, plus 8 times the lane.
   void begin_at(uint32_t index, bool by_lane);
+  // Asks for a line of memory that may not be there, to be in the second cache.
+  void prefetch(Memory rm);
   void byte(uint8_t value) { bytes.push_back(value); }
   void word(uint32_t value) {
     for (int k = 0; k < 32; k += 8) byte(static_cast<uint8_t>(value >> k));
   }
   std::vector<uint8_t> bytes;
+  // Whether this machine has what RegisterUse::sums_bytes says, and nobody has said that it shall not be used.
+  static bool may_sum_bytes();
+  static void never_sum_bytes(bool never);
 
  protected:
   explicit Assembler(const RegisterUse& use) : use_(use) {}
+  // A jump of 0x0f and this byte, by as much as land() says.
+  size_t far_jump(uint8_t condition);
   // Operands follow an instruction's code.
   void operands(int reg, int rm) { byte(static_cast<uint8_t>(0xc0 | (reg & 7) << 3 | (rm & 7))); }
   void operands(int reg, Home home);

@@ -328,6 +328,14 @@ void Avx2Assembler::move_up(int reg, int a, uint32_t place, uint32_t by) {
   here(all);
 }
 
+size_t Avx2Assembler::jump_if_all(int mask) {
+  plain(kSignsToWord, kRcx, kNoSecond, mask);
+  for (const int b : {0x81, 0xf9}) byte(static_cast<uint8_t>(b));  // cmp ecx, lanes
+  word(0xff);
+  constexpr uint8_t kIfEqual = 0x84;
+  return far_jump(kIfEqual);
+}
+
 size_t Avx2Assembler::jump(uint8_t condition) {
   byte(condition);
   byte(0);

@@ -31,6 +31,7 @@ class Avx2Assembler : public Assembler {
   void narrow(int reg, int lower, int upper, bool upper_words) override;
   void load_swapped(int reg, uint32_t place, uint32_t by) override;
   void move_up(int reg, int a, uint32_t place, uint32_t by) override;
+  size_t jump_if_all(int mask) override;
   void look_up(int first, int second, int index, const WordTables& tables, std::span<const int> masks,
                int more) override;
 

@@ -65,7 +65,7 @@ void run_spans(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const Native::WithSpans& n = instr_of(in).native->with_spans;
   const Launch& launch = *x.worker->launch;
-  std::byte* begins[kMostAccesses];
+  std::byte* begins[2 * kMostAccesses];
   if (x.mask || !x.whole_runs || x.worker->each_access || (launch.options->checks & exec::kCheckView) ||
       x.count != x.code().threads || x.pc + (n.count - 1) > x.limit || !begin_spans(x, *n.spans, begins))
     return n.otherwise(lanes, in);

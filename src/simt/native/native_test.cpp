@@ -261,7 +261,7 @@ TEST(native_code_is_for_whole_paths) {
 }
 
 // Asks for one of NATIVE_FLOATS floats (1: for each that there is), and the neighbours of powers of two.
-TEST(native_functions_of_floats_have_the_bits_of_handlers) {
+bool floats_have_the_bits_of_handlers() {
   using enum lanes::Operation;
   uint32_t a = 0, b = 0;
   std::vector<uint32_t> results;
@@ -319,5 +319,14 @@ TEST(native_functions_of_floats_have_the_bits_of_handlers) {
     for (uint32_t exponent = 0; exponent < 256; ++exponent)
       for (uint32_t near = 0; near < 5; ++near) ask((sign | exponent << 23) + near - 2);
   while (!numbers.empty()) ask(0x3f800000);
-  CHECK(is_same);
+  return is_same;
+}
+
+TEST(native_functions_of_floats_have_the_bits_of_handlers) { CHECK(floats_have_the_bits_of_handlers()); }
+
+TEST(native_functions_of_floats_are_the_same_without_products_of_bytes) {
+  if (num::current_isa() != num::Isa::kAvx512 || !Assembler::may_sum_bytes()) return;
+  Assembler::never_sum_bytes(true);
+  CHECK(floats_have_the_bits_of_handlers());
+  Assembler::never_sum_bytes(false);
 }

@@ -229,10 +229,16 @@ uint32_t SpanFinder::place_of(const Fact& f) {
   if (f.part == kNoPart) return f.place;
   const auto [name, is_new] = names_.try_emplace(f.part, 0);
   if (is_new) {
-    name->second = static_cast<uint32_t>(code_.register_bytes);
-    code_.register_bytes += (uint64_t{f.bytes} * kStrip + 63) / 64 * 64;
+    name->second = new_bytes(uint64_t{f.bytes} * kStrip);
   }
   return name->second;
+}
+
+// A new place in the register file, of so many bytes.
+uint32_t SpanFinder::new_bytes(uint64_t bytes) {
+  const uint64_t at = code_.register_bytes;
+  code_.register_bytes += (bytes + 63) / 64 * 64;
+  return static_cast<uint32_t>(at);
 }
 
 void SpanFinder::need(const Fact& f) {
@@ -268,6 +274,7 @@ std::shared_ptr<Spans> SpanFinder::finish() {
     spans_->accesses.push_back({keep(a.address), a.offset, a.bytes, a.store});
     spans_->stores = spans_->stores || a.store;
   }
+  spans_->seen = new_bytes(sizeof(Spans::Seen) * accesses_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!needed_[i]) continue;
     Instr in = parts_[i];
@@ -379,14 +386,23 @@ bool look(Exec& x, const Spans& spans, std::byte** begins) {
   return !spans.stores || is_apart(spans.accesses, begins, x.count);
 }
 
-// Asks for all that the run accesses: it would wait for one line of each span after the other.
-void prefetch(const Exec& x, const Spans& spans, std::byte* const* begins) {
+// Asks for what nobody has asked for: the run would wait for one line of each span after the other. And finds where each access
+// begins the next time, if it goes on as far as it did since the last time: from row to row, as the blocks of a grid do, or along
+// one. The run itself asks for that.
+void look_ahead(const Exec& x, const Spans& spans, std::byte** begins) {
   constexpr uint64_t kMost = 128 << 10, kLine = 64;
+  auto* seen = reinterpret_cast<Spans::Seen*>(x.regs + spans.seen);
   uint64_t asked = 0;
-  for (size_t i = 0; i < spans.accesses.size() && asked < kMost; ++i) {
-    const uint64_t size = uint64_t{spans.accesses[i].bytes} * x.count;
-    for (uint64_t at = 0; at < size; at += kLine) __builtin_prefetch(begins[i] + at);
-    asked += size;
+  for (size_t i = 0; i < spans.accesses.size(); ++i) {
+    const auto begin = reinterpret_cast<uint64_t>(begins[i]);
+    if (begin != seen[i].next && asked < kMost) {
+      const uint64_t size = uint64_t{spans.accesses[i].bytes} * x.count;
+      for (uint64_t at = 0; at < size; at += kLine) __builtin_prefetch(begins[i] + at);
+      asked += size;
+    }
+    const uint64_t next = seen[i].begin != 0 ? 2 * begin - seen[i].begin : begin;
+    begins[kMostAccesses + i] = reinterpret_cast<std::byte*>(next);
+    seen[i] = {begin, next};
   }
 }
 
@@ -400,7 +416,7 @@ bool begin_spans(Exec& x, const Spans& spans, std::byte** begins) {
     spans.patience.store(patience - 1, std::memory_order_relaxed);
   else if (patience < kPatience)
     spans.patience.store(patience + 1, std::memory_order_relaxed);
-  if (is_ready) prefetch(x, spans, begins);
+  if (is_ready) look_ahead(x, spans, begins);
   return is_ready;
 }
 

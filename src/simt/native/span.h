@@ -83,6 +83,10 @@ struct Spans {
     uint32_t bytes;  // of a lane
     bool store;
   };
+  // Seen says where an access began the last time, and where it was taken to begin the next time; 0: there was none.
+  struct Seen {
+    uint64_t begin, next;
+  };
   using Prepare = void (*)(std::byte* registers, uint32_t first, uint32_t end);
   std::vector<Condition> whole;  // of registers that the run begins with
   std::vector<Condition> conditions;
@@ -92,12 +96,14 @@ struct Spans {
   // Returns those of the places that `slice` writes that nobody looks at, sorted.
   std::vector<uint32_t> local() const;
   Prepare prepare = nullptr;  // `slice` in native code
+  uint32_t seen = 0;          // in the register file: a Seen for each access
   bool stores = false;
   // Goes down where a look finds that the run cannot go on; at 0 nobody looks any more.
   mutable std::atomic<int> patience{kPatience};
 };
 
-// Finds where each access begins; false: the instructions have to run one by one.
+// Finds where each access begins and, kMostAccesses further, where it is taken to begin the next time; false: the instructions
+// have to run one by one.
 bool begin_spans(Exec& x, const Spans& spans, std::byte** begins);
 
 class SpanFinder {
@@ -135,6 +141,7 @@ class SpanFinder {
   std::shared_ptr<const std::vector<uint64_t>> evaluate(const Instr& in, const NativeRow& row,
                                                         std::span<const Fact> operands) const;
   uint32_t place_of(const Fact& fact);
+  uint32_t new_bytes(uint64_t bytes);
   void need(const Fact& fact);
   uint32_t keep(const Fact& fact);
 

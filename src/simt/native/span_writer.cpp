@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "native/span.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -61,13 +63,23 @@ Memory order(const void* which) {
 
 const void* SpanWriter::constants() { return &kOrders; }
 
+void SpanWriter::begin(uint32_t index, size_t words) {
+  constexpr uint32_t kLine = 64;
+  const bool is_four = words == 4;
+  const auto bytes = static_cast<uint32_t>(4 * words);
+  a_.begin_at(static_cast<uint32_t>(kMostAccesses) + index, is_four);
+  for (uint32_t at = 0; at < bytes * static_cast<uint32_t>(a_.use().lanes); at += kLine)
+    a_.prefetch({kRcx, is_four ? 8 : bytes, at});
+  a_.begin_at(index, is_four);
+}
+
 void SpanWriter::load(uint32_t index, std::span<const int> d) {
   if (d.size() == 1) {
-    a_.begin_at(index, false);
+    begin(index, 1);
     return a_.with_memory(kLoad, d[0], 0, Memory{kRcx, 4, 0});
   }
   const bool is_four = d.size() > 2;
-  a_.begin_at(index, is_four);
+  begin(index, is_four ? 4 : 2);
   if (!a_.use().has_masks()) return load_eight(d);
   const auto memory = [](uint32_t k) { return Memory{kRcx, 8, 64 * k}; };
   a_.with_memory(kLoad, order_, 0, order(is_four ? &kOrders.low : &kOrders.even));
@@ -149,11 +161,11 @@ void SpanWriter::put(int from, int lanes, int k2, uint32_t at) {
 
 void SpanWriter::store(uint32_t index, std::span<const int> words, std::span<const int> t, int k, int k2) {
   if (words.size() == 1) {
-    a_.begin_at(index, false);
+    begin(index, 1);
     return a_.with_memory(kStore, words[0], 0, Memory{kRcx, 4, 0}, k);
   }
   const bool is_four = words.size() == 4;
-  a_.begin_at(index, is_four);
+  begin(index, words.size());
   if (!a_.use().has_masks()) return store_eight(words, t, k);
   if (k) a_.vector(kSignsOfMask, t[3], 0, k);
   // A vector of words that are in order_, of the lanes of `numbers`.

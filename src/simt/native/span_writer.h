@@ -28,6 +28,8 @@ class SpanWriter {
   static const void* constants();
 
  private:
+  // rcx = where the lanes' words begin; asks for those of the next time first.
+  void begin(uint32_t index, size_t words);
   void put(int from, int lanes, int k2, uint32_t at);
   // The same without masks, 8 lanes.
   void load_eight(std::span<const int> d);

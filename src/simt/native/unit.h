@@ -36,6 +36,7 @@ class UnitWriter {
   // c0 and c12: of a prepared argument, whose lower `shift` bits are the point between two entries.
   void look_up(uint8_t shift, const WordTables& tables, int first_mask);
   void square(int d, uint8_t unused_bits);
+  void square_by_bytes(int d, uint8_t low);
   void interpolate(int d, Constant16 bias);
   void shift(int how, int d, int a, int by) {
     a_.vector_imm(kShiftWordsBy, how, d, a, static_cast<uint8_t>(by));
