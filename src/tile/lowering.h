@@ -209,9 +209,10 @@ class Lowering {
   void inline_call(const ir::Op& call, const ir::Op& func);
 
  private:
-  friend class Finisher;  // finish.cpp: liveness, order, addresses
-  friend class Fuser;     // fuse.cpp
-  friend class DotFuser;  // fuse_dots.cpp
+  friend class Finisher;    // finish.cpp: liveness, order, addresses
+  friend class Fuser;       // fuse.cpp
+  friend class DotFuser;    // fuse_dots.cpp
+  friend class PlaceFuser;  // fuse_places.cpp
   struct Pending {
     Instr instr{};
     std::vector<Slot> slots;

@@ -69,8 +69,8 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   bool begin_block(Program& p) {
     p.was_refused = false;
-    if (p.tasks.size() > 1) p.tasks.resize(1);
-    Task& t = p.tasks[0];
+    if (!p.is_one_task()) p.tasks.resize(1);
+    Task& t = p.tasks.front();
     t.pc = code_.entry;
     t.outcome = Outcome::kRunning;
     t.frozen = false;
@@ -183,7 +183,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
 
   void end(Program& p) {
     if (p.state) p.state->end();
-    for (Slot s : code_.left_over) p.tasks[0].forget(s);
+    for (Slot s : code_.left_over) p.tasks.front().forget(s);
     if (p.led) [[unlikely]]
       for (auto& other : p.led->others) end(*other);
   }
@@ -207,8 +207,8 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
   }
 
   Step step_from(Program& p, const Program::Round& round) {
-    if (p.tasks.size() == 1) {
-      Task& t = p.tasks[0];
+    if (p.is_one_task()) {
+      Task& t = p.tasks.front();
       run_task(t);
       if (t.outcome == Outcome::kFinished) return Step::kFinished;
       if (p.restored) return Step::kGoesOn;
@@ -250,7 +250,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
       }
       if (seen.all_done) return Step::kFinished;
       if (launch_.stops(p.number)) return Step::kStopped;
-      if (seen.any_yield) return poll(p.tasks[0]);
+      if (seen.any_yield) return poll(p.tasks.front());
       if (!seen.any_progress && !thaw(p)) return deadlock(p);
     }
   }

@@ -27,6 +27,7 @@
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>
+#include <triton_runner/num/ahead.h>
 
 #include "code.h"
 #include "value.h"
@@ -246,6 +247,7 @@ struct Program {
   Round round;
   std::shared_ptr<exec::Snapshot> restored;  // a debugger has the program go on from there (snapshot.cpp)
 
+  bool is_one_task() const { return &tasks.front() == &tasks.back(); }  // each program asks: size() divides
   std::byte* shared_memory() { return shared->data(); }
   size_t number_of(const Task& task) const {
     return static_cast<size_t>(std::ranges::find(tasks, &task, [](const Task& t) { return &t; }) -
@@ -268,7 +270,8 @@ struct Worker {
   BufferPool* pool = nullptr;
   machine::Taker* programs = nullptr;  // of the grid, or clusters of them
   exec::MemoryView memory;
-  std::vector<int64_t> compact_shape;  // scratch of map_elements
+  std::vector<int64_t> compact_shape;    // scratch of map_elements
+  std::array<num::Ahead, 2> foreseen{};  // by foresee_copy() of ops/dot.h
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
 

@@ -62,7 +62,10 @@ class AsyncQueue {
         continue;
       }
       Op op = std::move(ops_[i].op);
-      ops_.erase(ops_.begin() + static_cast<ptrdiff_t>(i));
+      if (i == 0)
+        ops_.pop_front();  // mostly the oldest: erase() finds out more
+      else
+        ops_.erase(ops_.begin() + static_cast<ptrdiff_t>(i));
       ++taken;
       f(op);
     }

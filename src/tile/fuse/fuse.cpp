@@ -45,6 +45,7 @@ class Fuser {
     for (int64_t& at : l_.labels_)
       if (at >= 0) at = moved[static_cast<size_t>(at)];
     l_.pending_ = std::move(out_);
+    fuse_places(l_);
   }
 
  private:
@@ -404,7 +405,7 @@ class Fuser {
     p.instr.run = run_fused;
     if (f->tile->rank == 1) {
       look_at_reductions(*f);
-      p.instr.run = fits_whole(*f) ? run_fused_whole : run_fused_line;
+      p.instr.run = fits_whole(*f) ? run_fused_whole : only_reduces(*f) ? run_fused_row : run_fused_line;
     }
     p.instr.data = f;
     p.instr.op = last.instr.op;

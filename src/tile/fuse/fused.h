@@ -14,6 +14,8 @@
 
 namespace triton_runner::tile {
 
+class Lowering;
+
 struct Fused {
   static constexpr size_t kMaxRegisters = 48;
   static constexpr size_t kMostOfWhole = 8;  // registers that run_fused_whole takes
@@ -102,6 +104,9 @@ const Instr* run_fused_line(Task& t, const Instr& in);
 // The same where fits_whole(f).
 const Instr* run_fused_whole(Task& t, const Instr& in);
 bool fits_whole(const Fused& f);
+// The same where only_reduces(f): a row of memory goes into one reduction.
+const Instr* run_fused_row(Task& t, const Instr& in);
+bool only_reduces(const Fused& f);
 
 // A tile for a result, in the memory of operand `reuse` (-1: none) where that dies here.
 std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse);
@@ -131,6 +136,8 @@ void chain_steps(Fused& f);
 std::vector<Fused::Range> step_ranges(const Fused& f);
 // Lanes for what steps make, used again when nobody reads it any more.
 void assign_lanes(Fused& f);
+// Makes one instruction of what lies evenly over the programs of a grid (fuse_places.cpp).
+void fuse_places(Lowering& lowering);
 // For run_fused_line: which steps a reduction depends on, and whether rows may be padded.
 void look_at_reductions(Fused& f);
 

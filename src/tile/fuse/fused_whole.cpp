@@ -29,6 +29,22 @@ const exec::Allocation* whole_run(Task& t, const Fused& f, const Fused::Access& 
 
 }  // namespace
 
+bool only_reduces(const Fused& f) {
+  return !f.store && !f.whole_tiles && f.loads.size() == 1 && f.steps.size() == 1 && f.steps[0].reduce &&
+         !f.steps[0].part && f.steps[0].links.empty() && f.steps[0].in[0] == f.loads[0].reg &&
+         f.row == f.tile->n;
+}
+
+const Instr* run_fused_row(Task& t, const Instr& in) {
+  const auto& f = in.as<Fused>();
+  const Fused::Access& load = f.loads[0];
+  uint64_t row, result = 0;
+  if (!whole_run(t, f, load, false, &row)) return run_fused_line(t, in);
+  f.steps[0].reduce(&result, reinterpret_cast<const void*>(row), 1, f.tile->n, 1);
+  t.set_uniform_from(in.result(), &result);
+  return next(in);
+}
+
 bool fits_whole(const Fused& f) {
   if (!f.store || f.whole_tiles || f.reduces || f.steps.size() != 1 || f.loads.empty()) return false;
   const Fused::Step& s = f.steps[0];

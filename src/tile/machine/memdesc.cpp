@@ -246,6 +246,11 @@ void MemPlan::identify(const MemView& view, const std::vector<uint32_t>& bits) {
 }
 
 bool MemPlan::holds(const MemPlan& part, uint32_t flip, int64_t* offset, int64_t* strides) const {
+  if (&part == this && flip == 0) {
+    std::copy(strides_.begin(), strides_.end(), strides);
+    *offset = 0;
+    return true;
+  }
   if (kind_ != part.kind_ || tensor_memory_ != part.tensor_memory_) return false;
   const size_t lead = kind_.size() - 3 - 2 * padding_.size();
   std::copy(part.strides_.begin(), part.strides_.end(), strides);

@@ -1,6 +1,7 @@
 // Lowers cp.async and its AMD relatives: global memory to shared memory, seen by the program when it waits.
 #include "lowering.h"
 #include "machine/shared_state.h"
+#include "ops/dot.h"
 #include "ops/memory.h"
 
 namespace triton_runner::tile {
@@ -9,12 +10,13 @@ namespace {
 struct AsyncCopy {
   const MemPlan* plan;
   int memory;                 // operand
-  int pointers;               // operand; the loaded tile is the instruction's only result
+  int pointers;               // operand; the loaded tile is the first result
   int mask = -1, other = -1;  // operands
 };
 
 const Instr* run_async_copy(Task& t, const Instr& in, const AsyncCopy& c) {
   const Slot tile = in.result();
+  if (in.num_results > 1) foresee_copy(t, tile, in.operand(c.pointers), slot_at(in, c.mask), in.result(1));
   if (!load_tile(t, in, tile, in.operand(c.pointers), slot_at(in, c.mask), slot_at(in, c.other)))
     return nullptr;
   t.dense(tile);
@@ -59,7 +61,9 @@ void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot p
   if (mask && !other && zero) other = l.constant(0, l.type_of(tile));
   if (mask) copy->mask = static_cast<int>(operands.size()), operands.push_back(*mask);
   if (other) copy->other = static_cast<int>(operands.size()), operands.push_back(*other);
-  l.emit<run_async_copy>(op, {tile}, operands, copy);
+  std::vector<Slot> results{tile};
+  if (l.fuses()) results.push_back(l.new_slot(l.i64_type()));
+  l.emit<run_async_copy>(op, std::move(results), std::move(operands), copy);
 }
 
 }  // namespace

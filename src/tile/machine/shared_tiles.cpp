@@ -34,8 +34,17 @@ SharedTiles::Tile SharedTiles::tile_of(const MemPlan& plan, MemDesc d, Buffer* d
 
 SharedTiles::Tile* SharedTiles::find(const MemPlan& plan, MemDesc d, SharedElements& out) {
   for (Tile& t : tiles_) {
-    if (t.at.base != d.base || !t.plan->holds(plan, t.at.flip ^ d.flip, &out.offset, out.stride)) continue;
-    out.offset *= plan.element_size();
+    if (t.at.base != d.base) continue;
+    const uint32_t flip = t.at.flip ^ d.flip;
+    if (t.asked != &plan || t.asked_flip != flip) {
+      if (!t.plan->holds(plan, flip, &out.offset, out.stride)) continue;
+      out.offset *= plan.element_size();
+      if (&plan == t.plan) return &t;  // who stores it: the readers ask the same again
+      t.asked = &plan;
+      t.asked_flip = flip;
+      t.where = out;
+    }
+    out = t.where;
     return &t;
   }
   return nullptr;
@@ -62,7 +71,7 @@ void SharedTiles::put(const MemPlan& plan, MemDesc d, Buffer* data) {
   if (Tile* old = find(plan, d, where); old && old->plan->bytes() == plan.bytes()) {
     pool_->release(old->data);
     old->data = data;
-    old->plan = &plan;
+    if (old->plan != &plan) old->plan = &plan, old->asked = nullptr;
     old->changed = true;
     return;
   }

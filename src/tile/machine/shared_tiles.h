@@ -50,6 +50,9 @@ class SharedTiles {
     Buffer* data;
     bool changed;    // the arena lacks it
     int64_t lo, hi;  // bytes it may touch; of tensor memory along each row, beginning at kFirstColumn
+    const MemPlan* asked = nullptr;  // that found it last, and where: the next iteration asks again
+    uint32_t asked_flip = 0;
+    SharedElements where{};
   };
   Tile tile_of(const MemPlan& plan, MemDesc d, Buffer* data, bool changed) const;
   // The tile that has the plan's buffer, or null; sets out.offset and stride.

@@ -144,10 +144,20 @@ void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& 
   for (size_t i = 0; i < to.size() && i < from.size(); ++i)
     if (to[i] != from[i]) t.push_back(to[i]), f.push_back(from[i]);
   if (t.empty()) return;
-  bool overlap = false;
-  for (Slot a : t)
-    for (Slot b : f) overlap |= a == b;
-  emit<run_move>(op, t, f, make<bool>(overlap));
+  // Each in its turn, a slot when all that read it have been moved: the stages of a pipeline go on by one. Where slots
+  // are exchanged, there is no such order.
+  size_t moved = 0;
+  auto is_read = [&](Slot s) {
+    return std::find(f.begin() + static_cast<ptrdiff_t>(moved), f.end(), s) != f.end();
+  };
+  for (size_t i = 0; i < t.size(); i = moved) {
+    while (i < t.size() && is_read(t[i])) ++i;
+    if (i == t.size()) break;
+    std::swap(t[i], t[moved]);
+    std::swap(f[i], f[moved]);
+    ++moved;
+  }
+  emit<run_move>(op, t, f, make<bool>(moved < t.size()));
 }
 
 void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {

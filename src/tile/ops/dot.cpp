@@ -58,11 +58,14 @@ void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::M
                          num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start,
                          const num::Ahead* ahead) {
   switch (c_type) {
-    case num::Type::kF32:
+    case num::Type::kF32: {
+      const auto of_copies = std::exchange(t.worker->foreseen, {});
       if (t.worker->launch->options->mma == exec::Mma::kFast &&
           num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k, start))
         return;
+      if (!ahead && (of_copies[0].rows || of_copies[1].rows)) ahead = of_copies.data();
       return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k, start, ahead);
+    }
     case num::Type::kF16:
       return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
     case num::Type::kF64:
@@ -159,27 +162,36 @@ struct LoadedDot {
 };
 
 // Arrays of so many bytes are in the second-level cache after the first programs.
-constexpr uint64_t kNearArrayBytes = 512 << 10;
+constexpr uint64_t kNearArrayBytes = 256 << 10;
 
 // The block that comes next in a loop, if it is as far off as this one is from
 // the one before: it is on its way to the cache while this one is multiplied.
-// The value of the tile that is not loaded remembers where it was.
-num::Ahead next_block(Task& t, Slot tile, const Block& b, int64_t size) {
+// `last`, whose value nobody wants, remembers where that was.
+num::Ahead next_block(Task& t, Slot last, const Block& b, int64_t size) {
   const exec::Allocation* array = t.worker->memory.known(b.address, static_cast<uint64_t>(size));
   if (!array || array->bytes <= kNearArrayBytes) return {};
-  Value& before = t.value(tile);
+  Value& before = t.value(last);
   int64_t step = 0;
   bool steady = false;
   if (before.form == Form::kUniform) {
     step = static_cast<int64_t>(b.address) - before.bits;
     steady = step == before.stride[0] && step != 0;
   }
-  t.set_uniform(tile, static_cast<int64_t>(b.address));
+  t.set_uniform(last, static_cast<int64_t>(b.address));
   before.stride[0] = step;
   const int along = b.stride[1] == size ? 1 : 0;
   if (!steady || b.stride[along] != size) return {};
   return {b.address + static_cast<uint64_t>(step), b.count[1 - along], b.stride[1 - along],
           b.count[along] * size};
+}
+
+// The block that a load reads, if it is a whole matrix of memory.
+bool whole_block(Task& t, Slot pointers, int64_t mask, const TileType& type, Block* block) {
+  if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask)) && t.bits(static_cast<Slot>(mask)))
+    mask = kNoSlot;
+  MaskBox box;
+  return find_block(t, pointers, mask, type, false, block, &box) && block->count[0] == type.shape[0] &&
+         block->count[1] == type.shape[1];
 }
 
 // For products that do not fetch on their way.
@@ -197,15 +209,11 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
                  num::Ahead& next) {
   const Slot tile = in.result(l.result), ptr = in.operand(l.side);
   const TileType& type = t.type(tile);
-  int64_t mask = slot_at(in, l.mask);
-  if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask)) && t.bits(static_cast<Slot>(mask)))
-    mask = kNoSlot;
+  const int64_t mask = slot_at(in, l.mask);
   Block block;
-  MaskBox box;
   // Others are packed anyway; f32 and f64 are used as they lie, for which rows far apart are slow.
   const bool packed = as != num::Type::kF32 && as != num::Type::kF64;
-  if (packed && find_block(t, ptr, mask, type, false, &block, &box) && block.count[0] == type.shape[0] &&
-      block.count[1] == type.shape[1]) {
+  if (packed && whole_block(t, ptr, mask, type, &block)) {
     view = {reinterpret_cast<const void*>(block.address), as, block.stride[0] / type.size,
             block.stride[1] / type.size};
     next = next_block(t, tile, block, type.size);
@@ -239,6 +247,19 @@ const Instr* run_loaded_dot(Task& t, const Instr& in, const LoadedDot& d) {
   }
   return next(in);
 }
+
+}  // namespace
+
+void foresee_copy(Task& t, Slot tile, Slot pointers, int64_t mask, Slot last) {
+  const TileType& type = t.type(tile);
+  Block block;
+  if (type.rank != 2 || !whole_block(t, pointers, mask, type, &block)) return;
+  Worker& w = *t.worker;
+  w.foreseen[0] = w.foreseen[1];
+  w.foreseen[1] = next_block(t, last, block, type.size);
+}
+
+namespace {
 
 // A dot that runs on FMA units (blocked layout: sm_75 and small shapes) does not round f32 operands.
 bool on_fma_units(const ir::Op& op) {

@@ -58,6 +58,10 @@ void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::M
                          num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start = {},
                          const num::Ahead* ahead = nullptr);
 
+// Says what a copy of `tile`'s type to shared memory will read in the next iteration of a loop: the next product of f32
+// fetches it. `last`, whose value nobody else wants, remembers where this copy read.
+void foresee_copy(Task& t, Slot tile, Slot pointers, int64_t mask, Slot last);
+
 // One operand of a scaled product: its elements, each times the scale of its group of k.
 struct ScaledSide {
   num::Type element;

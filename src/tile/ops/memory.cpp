@@ -231,20 +231,24 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
   return true;
 }
 
+static bool store_scalar(Task& t, const Instr& in, Slot ptr, Slot value) {
+  const TileType& type = t.type(value);
+  t.worker->launch->made_progress();
+  const auto address = static_cast<uint64_t>(t.bits(ptr));
+  if ((address & (type.size - 1)) || !t.worker->memory.writable(address, type.size))
+    return t.note_access(in, address, type.size, true, -1, type);
+  num::store_bits(reinterpret_cast<void*>(address), type.element, static_cast<uint64_t>(t.bits(value)));
+  return true;
+}
+
 bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
   const TileType& tile = t.type(value);
   if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask))) {
     if (!t.bits(static_cast<Slot>(mask))) return true;
     mask = kNoSlot;
   }
+  if (tile.rank == 0) return store_scalar(t, in, ptr, value);
   t.worker->launch->made_progress();
-  if (tile.rank == 0) {
-    uint64_t address = static_cast<uint64_t>(t.bits(ptr));
-    if ((address & (tile.size - 1)) || !t.worker->memory.writable(address, tile.size))
-      return t.note_access(in, address, tile.size, true, -1, tile);
-    num::store_bits(reinterpret_cast<void*>(address), tile.element, static_cast<uint64_t>(t.bits(value)));
-    return true;
-  }
   Block block;
   MaskBox box;
   if (find_block(t, ptr, mask, tile, true, &block, &box)) {
@@ -272,6 +276,8 @@ bool run_load(Task& t, const Instr& in, const LoadData& d) {
 }
 
 bool run_store(Task& t, const Instr& in) {
+  if (in.num_operands == 2 && t.type(in.operand(1)).rank == 0)
+    return store_scalar(t, in, in.operand(0), in.operand(1));
   return store_tile(t, in, in.operand(0), in.operand(1), slot_at(in, 2));
 }
 
