@@ -6,8 +6,10 @@
 //
 // The records of successive warps have numbers in order if a record has as many numbers as a warp has threads.
 #pragma once
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -32,11 +34,13 @@ struct Record : machine::Record {
 class Records {
  public:
   // `threads`: as many as there are numbers of a record, at least those of a warp.
-  explicit Records(uint32_t threads = 64) : shift_(std::countr_zero(threads)) { add({}); }
+  explicit Records(uint32_t threads = 64) : shift_(std::countr_zero(threads)) {
+    all_.push_back(std::make_unique<std::array<Record, kBlock>>());
+  }
   void clear() { size_ = 1; }  // what there is space for stays
   uint32_t record_of(uint32_t number) const { return number >> shift_; }
   const Record& operator[](uint32_t number) const {
-    return all_[record_of(number) / kBlock][record_of(number) % kBlock];
+    return (*all_[record_of(number) / kBlock])[record_of(number) % kBlock];
   }
   Record& operator[](uint32_t number) { return const_cast<Record&>(std::as_const(*this)[number]); }
   // The same as of the thread that the number tells.
@@ -45,7 +49,7 @@ class Records {
     if (record.thread != kNoRegister) record.thread += in_record(number);
     return record;
   }
-  const Record& last() const { return all_[(size_ - 1) / kBlock][(size_ - 1) % kBlock]; }
+  const Record& last() const { return (*all_[(size_ - 1) / kBlock])[(size_ - 1) % kBlock]; }
   // How often its warp has come to the instruction of an access, this time included.
   uint32_t times_of(const Record& record) const {
     uint32_t times = 0;
@@ -71,14 +75,10 @@ class Records {
   uint32_t next() const { return static_cast<uint32_t>(size_ << shift_); }
   uint32_t add(Record record) {
     if (size_ == (uint64_t{1} << 32) >> shift_) throw std::bad_alloc();
-    if (size_ == all_.size() * kBlock) all_.emplace_back().reserve(kBlock);
+    if (size_ == all_.size() * kBlock) all_.push_back(std::make_unique<std::array<Record, kBlock>>());
     const uint32_t thread = record.thread;
     if (thread != kNoRegister) record.thread -= in_record(thread);
-    std::vector<Record>& block = all_[size_ / kBlock];
-    if (size_ % kBlock < block.size())
-      block[size_ % kBlock] = record;
-    else
-      block.push_back(record);
+    (*all_[size_ / kBlock])[size_ % kBlock] = record;
     ++size_;
     return number_of(thread);
   }
@@ -86,8 +86,8 @@ class Records {
  private:
   uint32_t in_record(uint32_t number) const { return number & ((uint32_t{1} << shift_) - 1); }
   static constexpr size_t kBlock = 256;
-  std::vector<std::vector<Record>> all_;  // blocks of kBlock, which stay where they are
-  size_t size_ = 0;
+  std::vector<std::unique_ptr<std::array<Record, kBlock>>> all_;
+  size_t size_ = 1;
   int shift_;
 };
 
