@@ -356,7 +356,14 @@ std::pair<uint64_t, uint64_t> UndoLog::writes(uint64_t address, uint64_t bytes) 
   std::pair<uint64_t, uint64_t> open{address, address + bytes};
   for (size_t region = 0; region < regions_.size(); ++region) {
     const Region& r = regions_[region];
-    if (r.first >= address + bytes || r.last <= address || r.open.empty()) continue;
+    if (r.first >= address + bytes || r.last <= address || r.open.empty()) {
+      // The parts of pages at its ends are kept from the beginning.
+      const std::pair<uint64_t, uint64_t> before{r.begin, std::min(r.first, r.end)},
+          after{std::max(r.last, r.begin), r.end};
+      for (const auto& edge : {before, after})
+        if (address >= edge.first && address + bytes <= edge.second) open = edge;
+      continue;
+    }
     const size_t first = (std::max(address, r.first) - r.first) / r.chunk;
     const size_t last = (std::min(address + bytes, r.last) - 1 - r.first) / r.chunk;
     for (size_t c = first; c <= last; ++c)

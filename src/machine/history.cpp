@@ -51,7 +51,11 @@ void pack_plane(const std::vector<uint32_t>& plane, std::vector<uint32_t>& out) 
 
 std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uint64_t bytes, uint64_t size) {
   using Words = uint32_t __attribute__((vector_size(16)));
-  const bool first = std::memcmp(now, then, size) != 0;
+  const auto differs = [&](uint64_t at) {
+    if (size != sizeof(uint32_t)) return std::memcmp(now + at, then + at, size) != 0;
+    return std::memcmp(now + at, then + at, sizeof(uint32_t)) != 0;  // no call
+  };
+  const bool first = differs(0);
   uint64_t i = 0;
   if (size == sizeof(uint32_t)) {
     Words same{}, differ{};
@@ -65,7 +69,7 @@ std::optional<bool> all_or_none(const std::byte* now, const std::byte* then, uin
     if (other[0] | other[1] | other[2] | other[3]) return std::nullopt;
   }
   for (; i < bytes; i += size)
-    if ((std::memcmp(now + i, then + i, size) != 0) != first) return std::nullopt;
+    if (differs(i) != first) return std::nullopt;
   return first;
 }
 

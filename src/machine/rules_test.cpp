@@ -189,6 +189,7 @@ TEST(warps_lay_what_they_have_read_again) {
     }
   // Somebody has written to the second page of it.
   History history;
+  CHECK(history.is_fresh(1024 - 64, 128, 4));
   history.lay(1024 - 64, 128, 4, kWarp, Cell{0, 0, {kFirst, 0}});
   history.rows(
       1024, 64, 4, [](History::Row& r, uint64_t, uint64_t, uint64_t) { return r.cell.writer = 3, true; },

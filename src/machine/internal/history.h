@@ -131,8 +131,8 @@ class Cells {
     if (!pages || known != of_pages) return {};
     Page& page = (*pages)[number % std::tuple_size_v<Pages>];
     const uint64_t at = address % kPage, rest = (uint64_t{1} << page.shift) - 1;
-    if (page.cells.empty() || ((at | bytes) & rest) || at + bytes > kPage) return {};
-    return {&page.cells[at >> page.shift], bytes >> page.shift};
+    if (!page.all || page.all->cells.empty() || ((at | bytes) & rest) || at + bytes > kPage) return {};
+    return {&page.all->cells[at >> page.shift], bytes >> page.shift};
   }
   // The same of bytes that some threads access in order, `unit` each: row(row, its address, its bytes) for each of their rows, and
   // f() for the cells of one of which row() gives false, having changed nothing, and of those that come after it in the page.
@@ -142,7 +142,7 @@ class Cells {
     over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
       const auto first = static_cast<uint16_t>((begin - base) >> page.shift),
                  last = static_cast<uint16_t>((end - base) >> page.shift);
-      if (const uint32_t at = page.full ? kRows : cut(page, first, last); at != kRows) {
+      if (const uint32_t at = page.all ? kRows : cut(page, first, last); at != kRows) {
         for (Row* row_at = page.rows + at; begin < end; ++row_at) {
           Row& r = *row_at;
           const uint64_t n = uint64_t{r.end} - r.begin;
@@ -158,17 +158,35 @@ class Cells {
   // Whether nobody has accessed [address, address + bytes), and the cells there may be of `unit` bytes in rows.
   bool is_fresh(uint64_t address, uint64_t bytes, uint64_t unit) {
     bool is = true;
+    fresh_.clear();
     over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
       const uint32_t at = row_at(page, begin - base);
-      is = is && !page.full && page.row_count < kRows && page.shift == std::countr_zero(unit) &&
+      is = is && !page.all && page.row_count < kRows && page.shift == std::countr_zero(unit) &&
            (at == page.row_count || uint64_t{page.rows[at].begin} << page.shift >= end - base);
+      fresh_.push_back({&page, at});
     });
     return is;
   }
-  // Memory that is fresh is accessed by threads in order, of warps of `warp` threads: `each` bytes a thread. `cell` is the first
-  // thread's; the next ones have the next numbers.
+  // Whether what was accessed of [address, address + bytes) lies in rows, and f(the first cell of a row) holds for each of them.
+  template <class F>
+  bool only_rows(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
+    bool all = true;
+    over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+      all = all && !page.all;
+      for (uint32_t k = row_at(page, begin - base);
+           all && k < page.row_count && base + (uint64_t{page.rows[k].begin} << page.shift) < end; ++k)
+        all = f(std::as_const(page.rows[k].cell));
+    });
+    return all;
+  }
+  // Memory of which is_fresh() was just told is accessed by threads in order, of warps of `warp` threads: `each` bytes a thread.
+  // `cell` is the first thread's; the next ones have the next numbers.
   void lay(uint64_t address, uint64_t bytes, uint32_t each, uint16_t warp, const C& cell) {
-    over_pages(address, bytes, each | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
+    const uint64_t last = address + bytes;
+    uint64_t begin = address;
+    for (const auto& [in, at] : fresh_) {
+      Page& page = *in;
+      const uint64_t base = begin / kPage * kPage, end = std::min(last, base + kPage);
       Row row{static_cast<uint16_t>((begin - base) >> page.shift),
               static_cast<uint16_t>((end - base) >> page.shift)};
       const auto threads = static_cast<uint32_t>((begin - address) / each);
@@ -179,15 +197,16 @@ class Cells {
       count(row.cell.writer, row.writer_step);
       count(row.cell.changer, row.changer_step);
       count(row.cell.readers[0], row.reader_step);
-      insert(page, row_at(page, begin - base), row);
-    });
+      insert(page, at, row);
+      begin = end;
+    }
   }
   // Whether all of [address, address + bytes) lies in rows, and f(the first cell of a row) holds for each of them.
   template <class F>
   bool all_rows(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
     bool all = true;
     over_pages(address, bytes, unit | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
-      if (!all || page.full) return void(all = false);
+      if (!all || page.all) return void(all = false);
       for (uint32_t k = row_at(page, begin - base); begin < end; ++k) {
         if (k == page.row_count || base + (uint64_t{page.rows[k].begin} << page.shift) > begin ||
             !f(std::as_const(page.rows[k].cell)))
@@ -205,7 +224,7 @@ class Cells {
       bool all = true;
       over_pages(
           address, bytes, each | address, [&](Page& page, uint64_t base, uint64_t begin, uint64_t end) {
-            if (!all || page.full) return void(all = false);
+            if (!all || page.all) return void(all = false);
             const uint32_t k = row_at(page, begin - base);
             if (k == page.row_count) return void(all = false);
             Row& row = page.rows[k];
@@ -225,12 +244,12 @@ class Cells {
   void clear() {
     for (auto& [number, pages] : pages_)
       for (Page& page : *pages) {
-        if (!page.row_count && !page.full) {
+        if (!page.row_count && !page.all) {
           page.shift = 4;
           continue;
         }
         drop_rows(page);
-        if (!page.cells.empty()) spare_.push_back(std::move(page.cells));
+        if (page.all && !page.all->cells.empty()) spare_.push_back(std::move(page.all->cells));
         page = {};
       }
     open_.clear();
@@ -241,15 +260,18 @@ class Cells {
   static constexpr size_t kOpenCells = size_t{1} << 19, kWords = sizeof(C) / sizeof(uint32_t);
   static constexpr uint32_t kRows = 32, kFewest = 2;  // of a page
   static_assert(sizeof(C) % sizeof(uint32_t) == 0);
-  struct Page {
-    int shift = 4;
-    bool full = false;                     // it has all its cells, or they are packed
-    uint8_t row_count = 0, row_space = 0;  // else: the rows that were touched, in order
-    Row* rows = nullptr;
+  // All cells of a page, or what they are packed in.
+  struct All {
     std::vector<C> cells;
     std::vector<uint32_t> packed;
   };
-  using Pages = std::array<Page, 16>;  // that lie in a row
+  struct Page {
+    uint8_t shift = 4;
+    uint8_t row_count = 0, row_space = 0;
+    Row* rows = nullptr;  // those that were touched, in order, where there is no `all`
+    std::unique_ptr<All> all;
+  };
+  using Pages = std::array<Page, kPage / 16>;  // that lie in a row
 
   template <class F>
   void over_pages(uint64_t address, uint64_t bytes, uint64_t unit, F f) {
@@ -264,7 +286,7 @@ class Cells {
   void each_of(Page& page, uint64_t base, uint64_t begin, uint64_t end, F& f) {
     const uint64_t size = uint64_t{1} << page.shift;
     for (uint64_t at = begin / size * size; at < end; at += size)
-      f(page.cells[(at - base) >> page.shift], at, size);
+      f(page.all->cells[(at - base) >> page.shift], at, size);
   }
 
   Page& page_of(uint64_t address, uint64_t unit) {
@@ -282,18 +304,19 @@ class Cells {
   }
   void refine(Page& page, int shift) {
     const int by = page.shift - shift;
-    page.shift = shift;
-    if (!page.full) {
+    page.shift = static_cast<uint8_t>(shift);
+    if (!page.all) {
       for (Row& r : std::span(page.rows, page.row_count))
         for (uint16_t* n : {&r.begin, &r.end, &r.writer_step, &r.changer_step, &r.reader_step})
           *n = static_cast<uint16_t>(*n << by);
       return;
     }
-    if (page.cells.empty()) unpack(page, by);
+    std::vector<C>& cells = page.all->cells;
+    if (cells.empty()) unpack(page, by);
     std::vector<C> finer(kPage >> shift);
-    for (size_t i = 0; i < finer.size(); ++i) finer[i] = page.cells[i >> by];
-    open_cells_ += finer.size() - page.cells.size();
-    page.cells = std::move(finer);
+    for (size_t i = 0; i < finer.size(); ++i) finer[i] = cells[i >> by];
+    open_cells_ += finer.size() - cells.size();
+    cells = std::move(finer);
   }
   // The first row that ends after a byte of the page.
   static uint32_t row_at(const Page& page, uint64_t byte) {
@@ -376,22 +399,21 @@ class Cells {
   }
   // The page has its cells, and lies open.
   void open(Page& page) {
-    if (!page.cells.empty()) return;
-    if (page.full) {
-      unpack(page, 0);
+    if (page.all) {
+      if (page.all->cells.empty()) unpack(page, 0);
     } else {
-      page.cells = fresh(kPage >> page.shift);
+      page.all = std::make_unique<All>();
+      page.all->cells = fresh(kPage >> page.shift);
       for (const Row& r : std::span(page.rows, page.row_count))
-        for (uint32_t i = r.begin; i < r.end; ++i) page.cells[i] = r.at(i);
+        for (uint32_t i = r.begin; i < r.end; ++i) page.all->cells[i] = r.at(i);
       drop_rows(page);
       page.row_count = 0;
-      page.full = true;
       opened(page);
     }
   }
   void opened(Page& page) {
     open_.push_back(&page);
-    open_cells_ += page.cells.size();
+    open_cells_ += page.all->cells.size();
     for (; open_cells_ > kOpenCells && open_[oldest_] != &page; ++oldest_) pack(*open_[oldest_]);
     if (oldest_ > open_.size() / 2) {
       open_.erase(open_.begin(), open_.begin() + static_cast<ptrdiff_t>(oldest_));
@@ -402,16 +424,18 @@ class Cells {
     return {reinterpret_cast<uint32_t*>(cells.data()), cells.size() * kWords};
   }
   void pack(Page& page) {
-    open_cells_ -= page.cells.size();
-    page.packed = pack_cells(words_of(page.cells), kWords);
-    spare_.push_back(std::move(page.cells));
-    page.cells.clear();
+    All& all = *page.all;
+    open_cells_ -= all.cells.size();
+    all.packed = pack_cells(words_of(all.cells), kWords);
+    spare_.push_back(std::move(all.cells));
+    all.cells.clear();
   }
   // `by`: how much coarser the cells are that were packed.
   void unpack(Page& page, int by) {
-    page.cells = fresh(kPage >> (page.shift + by));
-    unpack_cells(page.packed, kWords, words_of(page.cells));
-    page.packed = {};
+    All& all = *page.all;
+    all.cells = fresh(kPage >> (page.shift + by));
+    unpack_cells(all.packed, kWords, words_of(all.cells));
+    all.packed = {};
     opened(page);
   }
   std::vector<C> fresh(size_t count) {
@@ -425,7 +449,9 @@ class Cells {
   }
 
   std::unordered_map<uint64_t, std::unique_ptr<Pages>> pages_;
-  std::array<std::pair<uint64_t, Pages*>, 16> recent_{};
+  std::array<std::pair<uint64_t, Pages*>, 64> recent_{};
+  std::vector<std::pair<Page*, uint32_t>>
+      fresh_;  // what is_fresh() was told of: where in them a row would be
   std::vector<std::unique_ptr<Row[]>> blocks_;
   static constexpr uint32_t kLargest = 8192;
   uint32_t block_size_ = 256, block_left_ = 0;                   // rows of the last

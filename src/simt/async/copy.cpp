@@ -44,13 +44,7 @@ void CpAsync::begin(Cta& cta) {
 }
 
 CpAsync::Batch& CpAsync::add(uint32_t group) {
-  if (spare_.empty()) {
-    batches_.emplace_back();
-  } else {
-    batches_.push_back(std::move(spare_.back()));
-    spare_.pop_back();
-  }
-  Batch& b = batches_.back();
+  Batch& b = spare_.add(batches_);
   b.each = 0;
   b.number = next_++;
   b.group = group;
@@ -59,7 +53,7 @@ CpAsync::Batch& CpAsync::add(uint32_t group) {
 
 void CpAsync::recycle(size_t i) {
   batches_[i].copies.clear();
-  spare_.push_back(std::move(batches_[i]));
+  spare_.put(std::move(batches_[i]));
   batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(i));
 }
 

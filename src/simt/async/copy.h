@@ -8,6 +8,8 @@
 #include <deque>
 #include <vector>
 
+#include <triton_runner/base/spare.h>
+
 #include "state/address.h"
 
 namespace triton_runner::simt {
@@ -63,7 +65,7 @@ class CpAsync : public CopiedPart<CpAsync> {
   void recycle(size_t i);
 
   std::deque<Batch> batches_;
-  std::vector<Batch> spare_;
+  base::Spare<Batch> spare_;
   uint64_t next_ = 0;
   bool is_same_ = true;  // all threads committed together so far
 };

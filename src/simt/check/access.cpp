@@ -36,6 +36,12 @@ bool Exec::whole_warps(const Instr& in, uint64_t members) {
   return worker->checks->whole_warps(*this, in, members);
 }
 
+bool Exec::may_make_rows(std::span<const RowAccess> rows) {
+  return worker->checks->may_make_rows(*this, rows);
+}
+
+void Exec::made_rows(std::span<const RowAccess> rows) { worker->checks->made_rows(*this, rows); }
+
 std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
   exec::MemoryView& memory = memory_for(in);
   const bool ok = write ? memory.writable(address, bytes) : memory.readable(address, bytes);

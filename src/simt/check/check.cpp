@@ -87,10 +87,11 @@ void Checks::State::begin(const Cluster& next, const Code& code, uint32_t first)
   records.clear();
   settled = settlings = 1, others = false;
   named.resize(16 * ctas);
-  for (Named& one : named) one.known.clear(), one.arrived.clear();
+  for (const uint32_t at : met_at) named[at].known.clear(), named[at].arrived.clear();
+  met_at.clear();
   for (machine::Clock& one : met) one.clear();
-  barriers.clear(), copiers.clear(), marks.clear(), uniform.clear(), callers.clear(), divisions.clear();
-  missing.clear(), stored.clear(), origins.clear();
+  const auto empty = [](auto&... all) { ((all.empty() ? void() : all.clear()), ...); };
+  empty(barriers, copiers, marks, uniform, callers, divisions, missing, stored, origins);
 }
 
 void Checks::begin(const Cluster& cluster) {
@@ -308,14 +309,20 @@ void Checks::flush(Exec& x) {
   if (written_.empty()) return;
   std::vector<Written> written;
   written.swap(written_);
+  examine(x, written);
+  old_.clear();
+  written.clear();
+  written_.swap(written);  // its memory, for the next instruction
+}
+
+void Checks::examine(Exec& x, std::span<const Written> written) {
   State& s = of(x);
   for (size_t i = 0; i < written.size(); ++i) {
     const Written& w = written[i];
     const Run& run = w.run;
     const std::byte* before = old_.data() + w.before;
     if (!w.owner) {
-      const size_t n = in_a_row(x, std::span<const Written>(written).subspan(i),
-                                [](const Written& one) { return one.run; });
+      const size_t n = in_a_row(x, written.subspan(i), [](const Written& one) { return one.run; });
       if (n > 1 && touch_together(x, s, Act::kWrite, *w.in, run, static_cast<uint32_t>(n), before)) {
         i += n - 1;
         continue;
@@ -327,7 +334,7 @@ void Checks::flush(Exec& x) {
     size_t n = 1;
     while (i + n < written.size() && written[i + n].owner == w.owner && written[i + n].run.each == run.each)
       ++n;
-    if (notes_stores(x, s, std::span<const Written>(written).subspan(i, n))) {
+    if (notes_stores(x, s, written.subspan(i, n))) {
       i += n - 1;
       continue;
     }
@@ -362,9 +369,6 @@ void Checks::flush(Exec& x) {
             in_words ? kWord : run.each);
     if (!ok) break;
   }
-  old_.clear();
-  written.clear();
-  written_.swap(written);  // its memory, for the next instruction
 }
 
 void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
@@ -468,7 +472,9 @@ void Checks::before_other(Exec& x, const Instr& in) {
       continue;
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
-    State::Named& named = s.named[16 * x.cta->rank + barrier];
+    const uint32_t at = 16 * x.cta->rank + barrier;
+    if (std::ranges::find(s.met_at, at) == s.met_at.end()) s.met_at.push_back(at);
+    State::Named& named = s.named[at];
     s.release(agent, named.known);
     named.arrived.push_back(agent.id);
   }
@@ -520,12 +526,18 @@ void Checks::after_other(Exec& x, const Instr& in) {
     return;
   }
   // A barrier without arrivals has completed.
-  for (uint32_t b = 0; b < 16; b++) {
-    State::Named& named = s.named[16 * x.cta->rank + b];
-    if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
+  for (const uint32_t at : s.met_at) {
+    State::Named& named = s.named[at];
+    if (at / 16 != x.cta->rank || named.arrived.empty() || x.cta->barriers[at % 16].arrived != 0) continue;
     const bool all = !x.mask && x.count == x.code().threads && named.arrived.size() == s.all_warps;
     if (!all || s.others) s.tell_loads();
-    for (uint32_t agent : named.arrived) s.by_id(agent).seen.see(named.known);
+    for (uint32_t id : named.arrived) {
+      machine::Clock& seen = s.by_id(id).seen;
+      if (all)  // all arrived by this instruction, and have seen nothing since
+        seen = named.known;
+      else
+        seen.see(named.known);
+    }
     if (all && !s.others) s.settle();
     named.arrived.clear();
   }

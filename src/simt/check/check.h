@@ -62,6 +62,9 @@ class Checks {
   };
   template <class T>
   bool at_once(Exec& x, const Operands& in, const T* address, T add, const Together& access);
+  // The same of the accesses of a run of native code (Exec::may_make_rows).
+  bool may_make_rows(Exec& x, std::span<const RowAccess> rows);
+  void made_rows(Exec& x, std::span<const RowAccess> rows);
   // The same of copies to offsets `to` of the block's own shared memory, from global memory (null: zeros), and reading()
   // for each warp.
   bool copies_at_once(Exec& x, const Operands& in, const uint32_t* to, const uint64_t* from, uint32_t each,
@@ -223,6 +226,9 @@ class Checks {
   // Makes runs_ of the threads that are on. False: two of them write the same bytes, and not the same values.
   template <class T>
   bool find_runs(const Exec& x, const T* address, T add, const Together& access);
+  // The same where each thread has the bytes after those of the thread before. on(first thread of a warp): a bit a lane that is on.
+  template <class F>
+  void find_row(const Exec& x, uint64_t address, uint32_t each, F on);
   bool meet(uint32_t each);  // some of runs_
   void put_off(const Operands& in, const Cta* owner, const Run& run, const std::byte* at);
   // Adds an access to `records` and returns its number.
@@ -308,6 +314,7 @@ class Checks {
   void proxy_fence(Exec& x);
   void memory_fence(Exec& x);
   void flush(Exec& x);
+  void examine(Exec& x, std::span<const Written> written);
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
             const std::string& what);

@@ -46,26 +46,15 @@ void Checks::State::Memory::clear(uint32_t bytes) {
   cells.clear();
   pages.assign((bytes + kPage - 1) / kPage, {});
   loads.clear(), addresses.clear(), landed_pages.clear();
-  drop(copies), drop(landed);
+  spare.put_all(copies), spare.put_all(landed);
 }
 
 Checks::State::Noted& Checks::State::Memory::add(std::vector<Noted>& to, const Operands& in, uint32_t first,
                                                  uint32_t each) {
-  if (spare.empty()) {
-    to.emplace_back();
-  } else {
-    to.push_back(std::move(spare.back()));
-    spare.pop_back();
-  }
-  Noted& one = to.back();
+  Noted& one = spare.add(to);
   one.in = &in, one.first = first, one.each = each;
   one.records.clear();
   return one;
-}
-
-void Checks::State::Memory::drop(std::vector<Noted>& notes) {
-  for (Noted& one : notes) spare.push_back(std::move(one));
-  notes.clear();
 }
 
 void Checks::State::Memory::land(uint32_t number, uint64_t words) {
@@ -117,10 +106,17 @@ bool Checks::notes_load(const Exec& x, State& s, const Operands& in, const uint3
   const uint32_t rank = x.cta->rank;
   State::Memory& block = s.memory[rank];
   if (block.addresses.size() >= kEnough) s.tell_loads(rank);
+  const uint32_t n = x.mask ? 0 : repeated(address, x.count, each);
+  const bool alike = n != 0 && s.width % n == 0;
+  // The first warp that loads, and those after it up to the last.
+  uint32_t begin = 0, end = x.count;
+  while (begin < end && !mask_bits(x.mask, begin, s.width)) begin += s.width;
+  while (end > begin && !mask_bits(x.mask, end - s.width, s.width)) end -= s.width;
+  const uint32_t kept = alike ? s.width : end - begin;
   const size_t at = block.addresses.size();
-  block.addresses.resize(at + x.count);
+  block.addresses.resize(at + kept);
   uint32_t* to = block.addresses.data() + at;
-  for (uint32_t i = 0; i < x.count; ++i) to[i] = address[i] + add;
+  for (uint32_t i = 0; i < kept; ++i) to[i] = address[begin + i] + add;
   const auto look = [&](uint32_t number, uint64_t words) {
     State::Page& page = block.pages[number];
     if ((words & ~page.quiet) && !s.is_quiet(block, number, words, uninit_)) return false;
@@ -128,12 +124,11 @@ bool Checks::notes_load(const Exec& x, State& s, const Operands& in, const uint3
     return true;
   };
   if (x.mask)
-    for (uint32_t i = 0; i < x.count; ++i) to[i] = x.mask[i] ? to[i] : kNoRegister;
-  const uint32_t n = x.mask ? 0 : repeated(to, x.count, each);
-  const bool is_quiet = n ? State::Memory::each_page(to[0], n * each, look)
-                          : State::Memory::each_page({to, x.count}, each, look);
+    for (uint32_t i = 0; i < kept; ++i) to[i] = x.mask[begin + i] ? to[i] : kNoRegister;
+  const bool is_quiet =
+      n ? State::Memory::each_page(to[0], n * each, look) : State::Memory::each_page({to, kept}, each, look);
   if (is_quiet && race_)
-    block.loads.push_back({&in, serial_, s.time, x.first, x.count, each, at});
+    block.loads.push_back({&in, serial_, s.time, x.first + begin, end - begin, each, at, alike});
   else
     block.addresses.resize(at);
   return is_quiet;
@@ -145,7 +140,7 @@ void Checks::State::tell_loads(uint32_t rank) {
   tell_stale(block);
   for (const Load& load : block.loads)
     for (uint32_t w = 0; w < load.count; w += width) {
-      const uint32_t* address = block.addresses.data() + load.at + w;
+      const uint32_t* address = block.addresses.data() + load.at + (load.alike ? 0 : w);
       uint64_t on = 0;
       for (uint32_t i = 0; i < width; ++i) on |= uint64_t{address[i] != kNoRegister} << i;
       if (!on) continue;
@@ -255,7 +250,7 @@ void Checks::State::settle() {
   settled = records.next();
   ++settlings;
   for (Memory& block : memory) {
-    block.loads.clear(), block.addresses.clear(), block.drop(block.landed);
+    block.loads.clear(), block.addresses.clear(), block.spare.put_all(block.landed);
     for (const uint32_t number : block.landed_pages) {
       Page& page = block.pages[number];
       page.quiet |= page.landed, page.stale |= page.landed, page.landed = 0;
@@ -289,7 +284,7 @@ void Checks::State::tell(uint32_t rank) {
   each(block.copies, [](Cell& cell, uint32_t mine) { cell.copy_in = mine; });
   each(block.landed, Checks::settle);
   for (Page& page : block.pages) page.flight = page.landed = 0;
-  block.drop(block.copies), block.drop(block.landed), block.landed_pages.clear();
+  block.spare.put_all(block.copies), block.spare.put_all(block.landed), block.landed_pages.clear();
 }
 
 }  // namespace triton_runner::simt

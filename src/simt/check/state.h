@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/base/spare.h>
 #include <triton_runner/exec/read_set.h>
 #include <triton_runner/machine/history.h>
 
@@ -70,6 +71,7 @@ struct Checks::State {
     uint64_t serial;
     uint32_t time, first, count, each;  // its time, its threads, and the bytes of each
     size_t at;                          // in addresses
+    bool alike;                         // the addresses are those of a warp: all load the same
   };
   struct Noted {  // copies or stores
     const Operands* in;
@@ -80,8 +82,9 @@ struct Checks::State {
     Cells cells;
     std::vector<Page> pages;
     std::vector<Load> loads;
-    std::vector<uint32_t> addresses;           // by thread; kNoRegister: it is off
-    std::vector<Noted> copies, landed, spare;  // landed: stores too
+    std::vector<uint32_t> addresses;    // by thread; kNoRegister: it is off
+    std::vector<Noted> copies, landed;  // landed: stores too
+    base::Spare<Noted> spare;
     std::vector<uint32_t> landed_pages;
     // The words of a thread's `bytes`, which are a power of two, in its page.
     static uint64_t words(uint32_t at, uint32_t bytes) {
@@ -95,7 +98,6 @@ struct Checks::State {
     static bool each_page(uint32_t at, uint32_t bytes, F f);  // the same of a range
     void clear(uint32_t bytes);
     Noted& add(std::vector<Noted>& to, const Operands& in, uint32_t first, uint32_t each);
-    void drop(std::vector<Noted>& notes);
     void land(uint32_t number, uint64_t words);
   };
   static constexpr uint32_t kPage = 256;
@@ -131,7 +133,8 @@ struct Checks::State {
     machine::Clock known;
     std::vector<uint32_t> arrived;  // agents
   };
-  std::vector<Named> named;  // 16 a block
+  std::vector<Named> named;      // 16 a block
+  std::vector<uint32_t> met_at;  // those of them that somebody has come to
   std::unordered_map<uint32_t, machine::Clock> barriers;
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
   // NaNs that may be a step of one instruction of the program, by block, place of the register and thread.
@@ -314,9 +317,7 @@ template <class T>
 uint32_t repeated(const T* address, uint32_t width, uint32_t each) {
   uint32_t n = 1;
   while (n < width && address[n] == static_cast<T>(address[n - 1] + each)) ++n;
-  T differs = 0;
-  for (uint32_t i = n; i < width; ++i) differs |= address[i] ^ address[i - n];
-  return differs == 0 ? n : 0;
+  return std::memcmp(address + n, address, sizeof(T) * (width - n)) == 0 ? n : 0;
 }
 
 template <class F>

@@ -17,20 +17,29 @@ namespace triton_runner::simt {
 using machine::Act;
 using Kind = Source::Access;
 
+template <class F>
+void Checks::find_row(const Exec& x, uint64_t address, uint32_t each, F on_of) {
+  const uint32_t width = x.code().width;
+  runs_.clear();
+  for (uint32_t w = 0; w < x.count; w += width)
+    for (uint64_t on = on_of(w) & (~uint64_t{0} >> (64 - width)); on;) {
+      const auto first = static_cast<uint32_t>(std::countr_zero(on)),
+                 n = static_cast<uint32_t>(std::countr_one(on >> first));
+      runs_.push_back({address + uint64_t{w + first} * each, n * each, each, w + first});
+      on &= first + n < 64 ? ~uint64_t{0} << (first + n) : 0;
+    }
+}
+
 template <class T>
 bool Checks::find_runs(const Exec& x, const T* address, T add, const Together& access) {
-  runs_.clear();
   const uint32_t width = x.code().width, each = access.each;
   if (access.in_a_row) {
-    for (uint32_t w = 0; w < x.count; w += width)
-      for (uint64_t on = mask_bits(x.mask, w, width) & (~uint64_t{0} >> (64 - width)); on;) {
-        const auto first = static_cast<uint32_t>(std::countr_zero(on)),
-                   n = static_cast<uint32_t>(std::countr_one(on >> first));
-        runs_.push_back({static_cast<T>(address[w + first] + add), n * each, each, w + first});
-        on &= first + n < 64 ? ~uint64_t{0} << (first + n) : 0;
-      }
+    const uint32_t first = *x.lanes().begin();
+    const uint64_t begin = static_cast<T>(address[first] + add) - uint64_t{first} * each;
+    find_row(x, begin, each, [&](uint32_t w) { return mask_bits(x.mask, w, width); });
     return true;
   }
+  runs_.clear();
   // Whether `n` threads from i on store the same as those from `other` on.
   const auto has_value_of = [&](uint32_t i, uint32_t other, uint32_t n = 1) {
     const Access& a = *access.store;
@@ -145,6 +154,73 @@ bool Checks::at_once(Exec& x, const Operands& in, const T* address, T add, const
     for (const Run& run : runs_) put_off(in, x.cta, run, x.cta->shared + run.address);
     return true;
   }
+}
+
+bool Checks::may_make_rows(Exec& x, std::span<const RowAccess> rows) {
+  if (launch_.options->reads) return false;
+  const auto bytes_of = [&](const RowAccess& row) { return uint64_t{row.each} * x.count; };
+  for (const RowAccess& row : rows) {
+    const uint64_t bytes = bytes_of(row);
+    if (!looks_together(x, *row.in, Kind::kPlain)) return false;
+    if (uninit_ && !row.store && unwritten_.any() && unwritten_.first(row.address, bytes)) return false;
+    // Nobody has come there, or only for reads.
+    if (race_ && !global_.only_rows(
+                     row.address, bytes, std::min(row.each, uint32_t{kWord}), [&](const machine::Cell& cell) {
+                       return !row.store && !(cell.writer | cell.changer | cell.atomics[0] | cell.atomics[1]);
+                     }))
+      return false;
+    // Nobody could tell afterwards what the first of two stores to one place has changed.
+    for (const RowAccess* other = rows.data(); row.store && other < &row; ++other)
+      if (other->store && other->address < row.address + bytes &&
+          row.address < other->address + bytes_of(*other))
+        return false;
+  }
+  if (race_)
+    for (const RowAccess& row : rows) {
+      if (!row.store) continue;
+      const uint64_t bytes = bytes_of(row);
+      tell(row.address, bytes);
+      const auto* at = reinterpret_cast<const std::byte*>(row.address);
+      old_.insert(old_.end(), at, at + bytes);
+    }
+  return true;
+}
+
+void Checks::made_rows(Exec& x, std::span<const RowAccess> rows) {
+  State& s = of(x);
+  const uint64_t serial = serial_;  // of the run's first instruction
+  const uint32_t width = x.code().width, warps = x.count / width;
+  size_t before = 0;
+  for (const RowAccess& row : rows) {
+    const size_t old = before;
+    if (row.store) before += size_t{row.each} * x.count;
+    const auto on_of = [&](uint32_t w) {
+      const uint64_t on = mask_bits(row.guard, w, width);
+      return row.guard_flip ? ~on : on;
+    };
+    serial_ = serial + row.at;
+    bool all = race_ && warps > 1 && !unwritten_.any();
+    for (uint32_t w = 0; w < x.count && all; w += width) all = !(~on_of(w) & (~uint64_t{0} >> (64 - width)));
+    const std::byte* was = row.store ? old_.data() + old : nullptr;
+    if (all && touch_together(x, s, row.store ? Act::kWrite : Act::kRead, *row.in,
+                              {row.address, width * row.each, row.each, 0}, warps, was))
+      continue;
+    find_row(x, row.address, row.each, on_of);
+    if (row.store && unwritten_.any())
+      for (const Run& run : runs_) unwritten_.write(run.address, run.bytes);
+    if (!race_) continue;
+    if (!row.store) {
+      reads_.swap(runs_);
+      flush_reads(x, *row.in);
+      continue;
+    }
+    for (const Run& run : runs_)
+      written_.push_back({row.in, nullptr, run, old + static_cast<size_t>(run.address - row.address)});
+    examine(x, written_);
+    written_.clear();
+  }
+  serial_ = serial;
+  old_.clear();
 }
 
 // If something is not defined, the threads are looked at one by one, and what they access is touched once more.

@@ -71,7 +71,10 @@ void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t tu
       if (!checks.guarded(x, in)) continue;
       int8_t* mask = x.worker->guard_mask.data();
       const Guard guard = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, own, mask, x.count);
-      if (guard == Guard::kNone) continue;
+      if (guard == Guard::kNone) {
+        checks.ran(1);  // as in a run of native code
+        continue;
+      }
       if (guard == Guard::kSome) x.mask = mask;
     }
     // Handlers may give the mask's threads to other paths: the checks see those that came.

@@ -41,7 +41,7 @@ struct Native {
   struct WithSpans {
     Handler otherwise;  // where it is not for a path
     uint32_t count = 0;
-    RunSpans run = nullptr;
+    RunSpans run = nullptr, run_checked = nullptr;
     std::shared_ptr<Spans> spans;
   } with_spans{};
 };
@@ -60,17 +60,37 @@ void run_native(Lanes& lanes, const Operands& in) {
   x.beyond += n.count - 1;
 }
 
-// A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses.
+// A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses. Of rows
+// the checks are asked before.
 void run_spans(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const Native::WithSpans& n = instr_of(in).native->with_spans;
   const Launch& launch = *x.worker->launch;
   std::byte* begins[2 * kMostAccesses];
-  if (x.mask || !x.whole_runs || x.worker->each_access || (launch.options->checks & exec::kCheckView) ||
-      x.count != x.code().threads || x.pc + (n.count - 1) > x.limit || !begin_spans(x, *n.spans, begins))
+  RowAccess rows[kMostAccesses];
+  const Spans& spans = *n.spans;
+  const bool is_checked = x.worker->checks;
+  if (x.mask || !x.whole_runs || x.worker->counting || (launch.options->checks & exec::kCheckView) ||
+      x.count != x.code().threads || x.pc + (n.count - 1) > x.limit ||
+      (is_checked && spans.patience_of_checks.is_gone()) || !begin_spans(x, spans, begins))
     return n.otherwise(lanes, in);
-  if (n.spans->stores) x.worker->launch->progress.changed();
-  n.run(x.regs, 0, x.count, 0, begins, SpanWriter::constants());
+  const size_t count = spans.accesses.size();
+  if (is_checked) {
+    for (size_t i = 0; i < count; ++i) {
+      const Spans::Access& a = spans.accesses[i];
+      rows[i] = {&instr_of(in) + a.at,
+                 a.at,
+                 reinterpret_cast<uint64_t>(begins[i]),
+                 a.bytes,
+                 a.store,
+                 a.guard == kNoRegister ? nullptr : x.reg<int8_t>(a.guard),
+                 a.guard_flip};
+    }
+    if (!spans.patience_of_checks.tell(x.may_make_rows({rows, count}))) return n.otherwise(lanes, in);
+  }
+  if (spans.stores) x.worker->launch->progress.changed();
+  (is_checked ? n.run_checked : n.run)(x.regs, 0, x.count, 0, begins, SpanWriter::constants());
+  if (is_checked) x.made_rows({rows, count});
   x.pc += n.count - 1;
   x.beyond += n.count - 1;
 }
@@ -400,7 +420,7 @@ void drop_unread(std::vector<Instr>& run, std::span<const uint32_t> local) {
 
 // A run of the code, and where its native code is.
 struct Run : SpanRun {
-  size_t at = 0, prepare_at = 0;
+  size_t at = 0, prepare_at = 0, checked_at = 0;
 };
 
 // Pages with the code, or null where the system gives none.
@@ -461,9 +481,16 @@ void compile_runs(Code& code) {
     return at;
   };
   for (Run& run : runs) {
-    const std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
+    std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
+    std::vector<Instr> checked = run.body;
     drop_unread(run.body, local);
-    run.at = append(run.body, local);
+    run.checked_at = run.at = append(run.body, local);
+    if (run.spans &&
+        std::ranges::any_of(run.spans->accesses, [](const auto& a) { return a.guard != kNoRegister; })) {
+      for (const Spans::Access& a : run.spans->accesses) std::erase(local, a.guard);
+      drop_unread(checked, local);
+      run.checked_at = append(checked, local);
+    }
     if (run.spans && !run.spans->slice.empty()) run.prepare_at = append(run.spans->slice, run.spans->local());
   }
   for (const auto& [at, count] : filled) {
@@ -483,7 +510,8 @@ void compile_runs(Code& code) {
     if (run.spans) {
       if (!run.spans->slice.empty())
         run.spans->prepare = reinterpret_cast<RunLanes>(pages.get() + run.prepare_at);
-      native.with_spans = {in.run, count, reinterpret_cast<RunSpans>(pages.get() + run.at), run.spans};
+      native.with_spans = {in.run, count, reinterpret_cast<RunSpans>(pages.get() + run.at),
+                           reinterpret_cast<RunSpans>(pages.get() + run.checked_at), run.spans};
       in.run = run_spans;
       in.computes = false;  // its run loads and stores
     } else {

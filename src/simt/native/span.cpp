@@ -26,7 +26,11 @@ std::vector<uint32_t> Spans::local() const {
   return places;
 }
 
-void SpanFinder::begin() { facts_.clear(), parts_.clear(), needs_.clear(), accesses_.clear(); }
+void SpanFinder::begin(uint32_t at) {
+  begin_ = at;
+  facts_.clear(), parts_.clear(), needs_.clear(), accesses_.clear(), copies_.clear();
+  is_past_exit_ = false;
+}
 
 SpanFinder::Fact SpanFinder::fact(uint32_t place, Element e) {
   for (; constants_seen_ < code_.constants.size(); ++constants_seen_)
@@ -158,12 +162,20 @@ void SpanFinder::add(std::span<const Instr> parts) {
     Fact f = result(in, row, operands, needs);
     if (f.kind != Fact::kNothing) needs.operands = std::move(operands);
     facts_[in.d] = std::move(f);
+    copies_.erase(in.d);
     parts_.push_back(in);
     needs_.push_back(std::move(needs));
   }
 }
 
-bool SpanFinder::add_access(std::span<const Instr> moves, const Instr& in, HalvesRead& halves) {
+bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRead& halves,
+                            const Instr* ends) {
+  Instr in = code_.instrs[at];
+  if (ends) {
+    if (in.guard != kNoRegister) return false;
+    in.guard = ends->guard, in.guard_flip = static_cast<uint8_t>(~ends->guard_flip);
+    is_past_exit_ = true;
+  }
   const bool store = in.run == access_handler({.space = Space::kGlobal}, true);
   if (!store && in.run != access_handler({.space = Space::kGlobal}, false)) return false;
   const auto& access = *static_cast<const Access*>(in.data);
@@ -186,7 +198,23 @@ bool SpanFinder::add_access(std::span<const Instr> moves, const Instr& in, Halve
   }
   for (uint32_t& place : span.fill)
     if (const auto from = moved.find(place); from != moved.end()) place = from->second;
-  accesses_.push_back({address, static_cast<uint64_t>(access.offset), access.bytes(), store});
+  Spans::Access found{.place = kNoRegister,
+                      .offset = static_cast<uint64_t>(access.offset),
+                      .bytes = access.bytes(),
+                      .store = store,
+                      .at = at - begin_};
+  if (in.guard != kNoRegister) {
+    const auto [copy, is_new] = copies_.try_emplace(in.guard, 0);
+    if (is_new) {
+      copy->second = code_.new_place(1);
+      code_.uses[copy->second] = {at, at + 1};
+      Instr copies;
+      copies.run = copy_register(1), copies.d = copy->second, copies.a = in.guard;
+      add({&copies, 1});
+    }
+    found.guard = copy->second, found.guard_flip = in.guard_flip;
+  }
+  accesses_.push_back({address, found});
   Instr part;
   part.run = span_part;
   part.guard = in.guard, part.guard_flip = in.guard_flip;
@@ -271,9 +299,11 @@ std::shared_ptr<Spans> SpanFinder::finish() {
   names_.clear();
   for (const Found& a : accesses_) {
     need(a.address);
-    spans_->accesses.push_back({keep(a.address), a.offset, a.bytes, a.store});
-    spans_->stores = spans_->stores || a.store;
+    spans_->accesses.push_back(a.access);
+    spans_->accesses.back().place = keep(a.address);
+    spans_->stores = spans_->stores || a.access.store;
   }
+  if (is_past_exit_) spans_->patience_of_checks.left = 0;
   spans_->seen = new_bytes(sizeof(Spans::Seen) * accesses_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!needed_[i]) continue;
@@ -409,15 +439,9 @@ void look_ahead(const Exec& x, const Spans& spans, std::byte** begins) {
 }  // namespace
 
 bool begin_spans(Exec& x, const Spans& spans, std::byte** begins) {
-  const int patience = spans.patience.load(std::memory_order_relaxed);
-  if (patience <= 0) return false;
-  const bool is_ready = look(x, spans, begins);
-  if (!is_ready)
-    spans.patience.store(patience - 1, std::memory_order_relaxed);
-  else if (patience < kPatience)
-    spans.patience.store(patience + 1, std::memory_order_relaxed);
-  if (is_ready) look_ahead(x, spans, begins);
-  return is_ready;
+  if (spans.patience.is_gone() || !spans.patience.tell(look(x, spans, begins))) return false;
+  look_ahead(x, spans, begins);
+  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -82,6 +82,9 @@ struct Spans {
     uint64_t offset;
     uint32_t bytes;  // of a lane
     bool store;
+    uint32_t at;                   // instructions of the run before it
+    uint32_t guard = kNoRegister;  // the place of a copy of its guard, which only a checked run leaves there
+    bool guard_flip = false;
   };
   // Seen says where an access began the last time, and where it was taken to begin the next time; 0: there was none.
   struct Seen {
@@ -99,7 +102,16 @@ struct Spans {
   uint32_t seen = 0;          // in the register file: a Seen for each access
   bool stores = false;
   // Goes down where a look finds that the run cannot go on; at 0 nobody looks any more.
-  mutable std::atomic<int> patience{kPatience};
+  struct Patience {
+    std::atomic<int> left{kPatience};
+    bool is_gone() const { return left.load(std::memory_order_relaxed) <= 0; }
+    bool tell(bool goes_on) {
+      const int now = left.load(std::memory_order_relaxed);
+      if (!goes_on || now < kPatience) left.store(now + (goes_on ? 1 : -1), std::memory_order_relaxed);
+      return goes_on;
+    }
+  };
+  mutable Patience patience, patience_of_checks;
 };
 
 // Finds where each access begins and, kMostAccesses further, where it is taken to begin the next time; false: the instructions
@@ -109,11 +121,12 @@ bool begin_spans(Exec& x, const Spans& spans, std::byte** begins);
 class SpanFinder {
  public:
   explicit SpanFinder(Code& code) : code_(code) {}
-  void begin();
+  void begin(uint32_t at);  // the run's first instruction
   // The run goes on with these parts.
   void add(std::span<const Instr> parts);
-  // The run goes on with this access, and moves before it (what its guard leaves out has their values). False: it cannot.
-  bool add_access(std::span<const Instr> moves, const Instr& access, HalvesRead& halves);
+  // The run goes on with the access that is instruction `at`, and moves before it (what its guard leaves out has their values).
+  // False: it cannot. `ends`: an EXIT before it, of those threads that do not come to it.
+  bool add_access(std::span<const Instr> moves, uint32_t at, HalvesRead& halves, const Instr* ends = nullptr);
   bool has_accesses() const { return !accesses_.empty(); }
   size_t size() const { return parts_.size(); }
   // The parts of the run as they are to be written: loads are where what they load is needed.
@@ -153,11 +166,12 @@ class SpanFinder {
   std::vector<Needs> needs_;
   struct Found {
     Fact address;
-    uint64_t offset;
-    uint32_t bytes;
-    bool store;
+    Spans::Access access;  // without the place
   };
   std::vector<Found> accesses_;
+  uint32_t begin_ = 0;
+  bool is_past_exit_ = false;            // checks have to see who ends where
+  std::map<uint32_t, uint32_t> copies_;  // of guards that have not changed since, by place
   // of finish()
   std::shared_ptr<Spans> spans_;
   std::vector<bool> needed_;

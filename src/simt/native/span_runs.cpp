@@ -37,6 +37,7 @@ class SpanRuns {
     for (uint32_t i = 0; i < code_.instrs.size();) {
       const uint32_t begin = i;
       finder_.emplace(code_), halves_ = {};
+      finder_->begin(begin);
       begin_run();
       while (i < code_.instrs.size() && finder_->size() < kMostParts)
         if (const uint32_t count = take(i, i == begin))
@@ -72,10 +73,7 @@ class SpanRuns {
     if (!halves_.fits(more)) return false;
     finder_->add(more);
     if (!more.empty()) return true;
-    Instr access = code_.instrs[i + count - 1];
-    if (ends && access.guard != kNoRegister) return false;
-    if (ends) access.guard = ends->guard, access.guard_flip = static_cast<uint8_t>(~ends->guard_flip);
-    return finder_->add_access({&code_.instrs[i], count - 1}, access, halves_);
+    return finder_->add_access({&code_.instrs[i], count - 1}, i + count - 1, halves_, ends);
   }
 
   // Some threads end, the others go on to where they end too (end_over): loads and stores get a guard, and what only computes may

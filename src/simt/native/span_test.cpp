@@ -175,32 +175,39 @@ class Text {
 
 struct Memory {
   alignas(64) uint32_t x[kWords + 16], y[kWords + 16], seen[4 * kValues * 128];
+  uint8_t undefined[kWords / 2];  // of y
 };
+
+constexpr uint32_t kOfMemory = exec::kCheckUninitialized | exec::kCheckRace;
 
 std::string run(exec::Kernel& kernel, uint32_t seed, uint32_t checks, bool goes_wrong, Memory& memory) {
   std::mt19937 random(seed);
+  const bool looks = checks & kOfMemory;
   for (auto* tensor : {memory.x, memory.y})
     for (size_t i = 0; i < kWords; ++i) tensor[i] = static_cast<uint32_t>(random());
   for (uint32_t& word : memory.seen) word = 0;
+  for (size_t i = 0; i < std::size(memory.undefined); ++i)
+    memory.undefined[i] = looks && seed % 3 == 0 && i > seed % std::size(memory.undefined) ? 0xff : 0;
   const auto address = [](void* p) { return reinterpret_cast<uint64_t>(p); };
   exec::Argument args[] = {{exec::ParamKind::kPointer, address(memory.x), {}},
                            {exec::ParamKind::kPointer, address(memory.y), {}},
                            {exec::ParamKind::kInteger, random() % 100, {}},
                            {exec::ParamKind::kPointer, address(memory.seen), {}}};
-  const exec::Allocation there[] = {{address(memory.x), kWords * 4, "x", true},
-                                    {address(memory.y), kWords * 4, "y", !goes_wrong || random() % 8 != 0},
-                                    {address(memory.seen), sizeof memory.seen, "seen", true}};
+  exec::Allocation there[] = {{address(memory.x), kWords * 4, "x", true},
+                              {address(memory.y), kWords * 4, "y", !goes_wrong || random() % 8 != 0},
+                              {address(memory.seen), sizeof memory.seen, "seen", true}};
+  if (looks) there[1].undefined = memory.undefined;
   exec::LaunchOptions options;
-  options.grid = {4, 1, 1};
+  options.grid = {looks ? 1 + seed / 2 % 4 : 4, 1, 1};
   options.threads = 1;
   options.checks |= checks;
   const exec::LaunchResult error = kernel.launch(options, args, there);
   return error ? error->str() : "";
 }
 
-std::unique_ptr<exec::Kernel> load(const Text& text) {
-  auto module = ptx::parse(text.str(), "spans.ptx");
-  if (!module) fprintf(stderr, "%s\n%s", module.error().str().c_str(), text.str().c_str());
+std::unique_ptr<exec::Kernel> load(const std::string& text) {
+  auto module = ptx::parse(text, "spans.ptx");
+  if (!module) fprintf(stderr, "%s\n%s", module.error().str().c_str(), text.c_str());
   auto kernel = simt::load(std::move(module).value());
   if (!kernel) fprintf(stderr, "%s\n", kernel.error().str().c_str());
   return std::move(kernel).value();
@@ -209,16 +216,20 @@ std::unique_ptr<exec::Kernel> load(const Text& text) {
 // Under this check, which finds nothing here, each instruction runs by itself.
 constexpr uint32_t kOneByOne = exec::kCheckZeroDivision;
 
-void compare(uint32_t seed, bool goes_wrong, size_t* traps) {
+Memory expected, found;
+
+// `traps`: how many programs are told of under no checks, and under those of memory.
+void compare(uint32_t seed, bool goes_wrong, size_t (&traps)[2]) {
   const Text text(seed, goes_wrong);
-  const auto kernel = load(text);
-  static Memory expected, found;
-  const std::string trap = run(*kernel, seed, kOneByOne, goes_wrong, found);
-  expected = found;
-  const bool is_same =
-      run(*kernel, seed, 0, goes_wrong, found) == trap && std::memcmp(&expected, &found, sizeof found) == 0;
-  *traps += !trap.empty();
-  CHECK_EQ(is_same ? "" : "seed " + std::to_string(seed) + "\n" + text.str(), "");
+  const auto kernel = load(text.str());
+  for (const uint32_t checks : {0u, kOfMemory}) {
+    const std::string trap = run(*kernel, seed, kOneByOne | checks, goes_wrong, found);
+    expected = found;
+    const bool is_same = run(*kernel, seed, checks, goes_wrong, found) == trap &&
+                         std::memcmp(&expected, &found, sizeof found) == 0;
+    traps[checks != 0] += !trap.empty();
+    CHECK_EQ(is_same ? "" : "seed " + std::to_string(seed) + "\n" + trap + text.str(), "");
+  }
 }
 
 }  // namespace
@@ -227,13 +238,31 @@ void compare(uint32_t seed, bool goes_wrong, size_t* traps) {
 TEST(spans_leave_what_handlers_leave) {
   const char* given = std::getenv("SPAN_PROGRAMS");
   const uint64_t most = given ? std::strtoull(given, nullptr, 10) : 300;
-  size_t traps[2] = {};
+  size_t traps[2][2] = {};
   for (uint32_t seed = 0; seed < most; ++seed)
-    for (const bool goes_wrong : {false, true}) compare(seed, goes_wrong, &traps[goes_wrong]);
-  if (given) fprintf(stderr, "traps: %zu, %zu\n", traps[0], traps[1]);
+    for (const bool goes_wrong : {false, true}) compare(seed, goes_wrong, traps[goes_wrong]);
+  if (given)
+    fprintf(stderr, "traps: %zu, %zu; checked: %zu, %zu\n", traps[0][0], traps[1][0], traps[0][1],
+            traps[1][1]);
   if (most < 100) return;  // too few to tell
-  CHECK(traps[1] > most / 20);
-  CHECK(traps[0] < most / 8 && traps[1] < most * 3 / 4);
+  CHECK(traps[1][0] > most / 20);
+  CHECK(traps[0][0] < most / 8 && traps[1][0] < most * 3 / 4);
+  CHECK(traps[0][1] > most / 8 && traps[0][1] < most * 7 / 8);
+}
+
+// A store of what was there takes back what a store before it has changed: a block that comes later may see either.
+TEST(two_stores_to_one_place_are_told_apart) {
+  const std::string text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
+      ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3)\n.reqntid 64\n{\n.reg .b32 %r<4>;\n"
+      ".reg .b64 %rd<4>;\nld.param.u64 %rd1, [spans_0];\nmov.u32 %r1, %tid.x;\n"
+      "mad.wide.u32 %rd2, %r1, 4, %rd1;\nld.global.b32 %r2, [%rd2];\nmov.b32 %r3, 7;\n"
+      "st.global.b32 [%rd2], %r3;\nst.global.b32 [%rd2], %r2;\nret;\n}\n";
+  const auto kernel = load(text);
+  constexpr uint32_t kSeed = 6;  // several blocks
+  const std::string one_by_one = run(*kernel, kSeed, kOneByOne | exec::kCheckRace, false, found);
+  CHECK(one_by_one.find("no atomics order the two blocks") != std::string::npos);
+  CHECK_EQ(run(*kernel, kSeed, exec::kCheckRace, false, found), one_by_one);
 }
 
 // x[tid + 1] = x[tid] + x[tid], by way of sums and products.

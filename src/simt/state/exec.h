@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,17 @@ struct LanesOn {
   }
 };
 
+// An access to global memory by a run of native code: lane i comes to `each` bytes at address + i * each, if its guard lets it.
+struct RowAccess {
+  const Operands* in;
+  uint32_t at;  // instructions of the run before it
+  uint64_t address;
+  uint32_t each;
+  bool store;
+  const int8_t* guard;  // a byte a lane, once the run has been made; null: it has none
+  bool guard_flip;
+};
+
 // A handler sees this: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.
 struct Exec : Lanes {
   const Instr* pc = nullptr;     // the next instruction
@@ -125,6 +137,10 @@ struct Exec : Lanes {
   bool converged_by(const Instr& in, uint32_t place, bool same = false);
   // Asks the checks of a checked launch whether none of `members` has exited; false after a trap.
   bool whole_warps(const Instr& in, uint64_t members);
+  // Asks the checks of a checked launch whether native code may make these accesses, all of which are within bounds: they find
+  // nothing in them, whatever their guards let through. False: its instructions run one by one. made_rows(): it has.
+  bool may_make_rows(std::span<const RowAccess> rows);
+  void made_rows(std::span<const RowAccess> rows);
   // The instruction is to be tried again after the cluster's next event.
   void retry_later(const Instr& in);
 
