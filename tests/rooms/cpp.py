@@ -5,9 +5,10 @@ import pathlib
 import re
 
 import kinds
+from folders import included, library_of
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
-from rooms.described import page_of
+from rooms.described import named_on, page_of
 from rooms.includes import may_include
 from rooms.rules import lists_of, of_rules
 from rooms.tree import (
@@ -15,7 +16,6 @@ from rooms.tree import (
     Facts,
     grep,
     grouped,
-    library_of,
     name_of,
     opening,
     plain,
@@ -103,18 +103,11 @@ def files_of_cpp() -> list[pathlib.Path]:
 
 @functools.cache
 def included_by() -> dict[pathlib.Path, list[pathlib.Path]]:
-    """The files that include each header: one in quotation marks lies beside or below src/LIBRARY, one in
-    angles is public, or in src/LIBRARY/internal."""
-    known, found = {*files_of_cpp()}, {}
+    """The files that include each header or table."""
+    found: dict[pathlib.Path, list[pathlib.Path]] = {}
     for file in files_of_cpp():
-        for mark, name in re.findall(r'#include (["<])([^">]+)', text_of(file)):
-            library, _, rest = name.removeprefix("triton_runner/").partition("/")
-            places = [ROOT / "include" / name, ROOT / "src" / library / "internal" / rest]
-            if mark == '"':
-                places = [file.parent / name, ROOT / "src" / library_of(file) / name]
-            header = next((one for one in places if one in known), None)
-            if header:
-                found.setdefault(header, []).append(file)
+        for header in included(file):
+            found.setdefault(header, []).append(file)
     return found
 
 
@@ -248,16 +241,17 @@ def words_of_opening(path: pathlib.Path) -> frozenset[str]:
 
 
 def tests_of(path: pathlib.Path) -> list[str]:
-    """The tests of a file of C++: what it names itself, or else the tests that were seen to enter it, or what
-    implements it; beside these the cases of its rows, and the unit test beside it."""
+    """The tests of a file of C++: those that it names itself, or what implements it names, or else the tests
+    that were seen to enter these; beside them the cases of its rows, and the unit test beside it."""
     sources = [path, *implementers(path)]
+    own = [test for one in sources for test in told(one)]
     cases = [case for _, case in rows_of(path) if case]
-    found = [*told(path), *cases, *cases_of_rows(path)]
+    found = [*own, *cases, *cases_of_rows(path)]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
         found += [name_of(beside)] if beside.is_file() else []
         words = {*re.findall("[a-z]+", name_of(one))} - {"src", "tests", "python", "test", "cpp", "h"}
-        entered = [] if told(path) else reached().get(name_of(one), [])
+        entered = [] if own else reached().get(name_of(one), [])
         # A handler of ops is tested by the cases of its rows; that a Python test enters it says little.
         entered = [test for test in entered if not (cases and test.startswith("tests/python/"))]
         found += sorted(  # of Python tests that first which is named as the file is
@@ -280,7 +274,7 @@ def tests_of(path: pathlib.Path) -> list[str]:
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
-    own = told(path)  # first what the file names, and unit tests of another library last
+    # First what the file names, and unit tests of another library last.
     far = lambda one: "_test." in one and library_of(ROOT / one) != library  # noqa: E731
     found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
@@ -405,10 +399,12 @@ def map_lower(words: str) -> list[str]:
 @functools.cache
 def case_of(name: str) -> str:
     """The file of the golden case that ops.def calls "op/tt.dot"."""
-    for top in ("tests/cases", "build/golden"):
-        for suffix in (".ttgir", ".ttir"):
-            if (ROOT / top / f"{name}{suffix}").is_file():
-                return f"{top}/{name}{suffix}"
+    made = {line.partition(" ")[0] for line in text_of(ROOT / "tests/golden/digests.txt").splitlines()}
+    for suffix in (".ttgir", ".ttir"):
+        if (ROOT / "tests" / "cases" / f"{name}{suffix}").is_file():
+            return f"tests/cases/{name}{suffix}"
+        if f"{name}{suffix}" in made:
+            return f"build/golden/{name}{suffix}"
     return f"build/golden/{name}.ttir"
 
 
@@ -439,6 +435,7 @@ def of_source(path: pathlib.Path) -> Facts:
     handlers = [f"the row{'s' * (len(ops) > 1)} of {shown(ops, most=8)}"] if ops else []
     tests = tests_of(path)
     page = room_page if room_page not in ("", ARCHITECTURE) else page
+    page = page_of_users(path, users) or page
     beside = goes_with(path)
     entered = list(dict.fromkeys(test for one in beside for test in of_kinds(tests_of(one))))
     of_beside = [test for test in entered if test not in tests][:MOST_OF_USERS]
@@ -468,10 +465,21 @@ def of_source(path: pathlib.Path) -> Facts:
         *of_rules(path),
         ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
-        ("page", page_of(pages_for, names_for_page(path), page)),
+        ("page", page := page_of(pages_for, names_for_page(path), page)),
+        *named_on(path, page),
         ("try", commands([*tests, *of_beside, *of_users] or others, path)),
     ]  # fmt: skip
     return facts
+
+
+def page_of_users(path: pathlib.Path, users: list[str]) -> str:
+    """The page of those users of a header, where all lie in one folder below it: in src/probe/debug."""
+    users = [one for one in users if "_test." not in one]
+    places = {(ROOT / one).parent for one in users}
+    if path.suffix != ".h" or len(places) != 1 or path.parent not in next(iter(places)).parents:
+        return ""
+    pages = [dict(of_source(ROOT / one))["page"].partition(" (")[0] for one in users]
+    return max(pages, key=pages.count)
 
 
 def names_for_page(path: pathlib.Path) -> list[str]:

@@ -11,7 +11,7 @@ import layers
 
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
-from rooms.described import NO_PAGE, described
+from rooms.described import NO_PAGE, described, named_on
 from rooms.imports import imports, known, may_import
 from rooms.rules import writers
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
@@ -323,7 +323,8 @@ def of_module(path: pathlib.Path) -> Facts:
         *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
         ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
-        ("page", page(path, verb, row)),
+        ("page", on := page(path, verb, row)),
+        *named_on(path, on),
         ("try", alone),
     ]
     return facts

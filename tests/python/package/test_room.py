@@ -33,7 +33,10 @@ TOLD = {
     "src/amdgcn/internal/facts.h": ["arrays of kCounters in src/amdgcn/waits.cpp"],
     "python/triton_runner/verbs/bits/compare.py": [
         "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ", "and lint allows 100)"],
-    "src/num/internal/by_size.h": ["is built     once an instruction set too"],
+    "src/num/internal/by_size.h": ["is built     once an instruction set too", "named on     doc/inter"],
+    "src/probe/elements.h": ["page         doc/guide/debug.md\n"],  # all of its users are in src/probe/debug
+    "src/launch/internal/key.h": ["page         doc/internals/devices.md"],  # a tool writes releases.md
+    "src/simt/launch/observe.h": ["pytest -q tests/python/dump/test_dump_registers.py"],
     "src/simt/front/sass/lower.cpp": ["src/simt/front/sass, src/simt/front/ptx, src/simt/launch, "],
     "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of ops", "amdg.buffer_load"],
     "src/tile/ops/shape.cpp": ["the rows of tt.get_program_id, ", "src/tile/ops, the core"],
