@@ -5,7 +5,7 @@ import pathlib
 import re
 
 import kinds
-from folders import included, library_of
+from folders import included, included_by_way, library_of
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import named_on, page_of
@@ -324,6 +324,26 @@ def operations_of(path: pathlib.Path) -> list[str]:
     return [f"{name} ({', '.join(asking[name]) or 'by its name in PTX'})" for name in rows]
 
 
+def through_table(path: pathlib.Path) -> list[str]:
+    """The files that call what a file of a folder simd has by a member of the table of functions of its
+    instruction set: Steps::take_half in tables.h, as steps().take_half."""
+    table = next((one for one in included(path) if one.name == "tables.h"), None)
+    if path.parent.name != "simd" or path.suffix != ".cpp" or not table:
+        return []
+    text = re.sub(r"//.*", "", text_of(table))
+    members = re.findall(r"\(\*(\w+)\)\(", text)
+    for row in re.findall(r"^  (?:const )?\w*Handler\*?\s+([\w, \n]+);", text, re.M):
+        members += re.findall(r"\w+", row)
+    own = [name for name in members if re.search(rf"\b{name}\b", outside_comments(path))]
+    places = "src/*.cpp", f":!{name_of(path.parent)}", ":!*_test.cpp"
+    asked = rf"(?:\(\)\.|[Tt]ables\w*(?:\.|->|\(\)\.))({'|'.join(own)})\b"
+    return [one for one in grep(asked, *places) if table in included_by_way(ROOT / one)] if own else []
+
+
+def outside_comments(path: pathlib.Path) -> str:
+    return re.sub(r"//.*", "", text_of(path))
+
+
 @functools.cache
 def definers() -> dict[tuple[str, str], list[pathlib.Path]]:
     """The source files that define members of each class of a library."""
@@ -463,7 +483,8 @@ def of_source(path: pathlib.Path) -> Facts:
     facts += [
         ("includes", may_include(path, room)),
         *of_rules(path),
-        ("is used by", grouped([("", handlers), ("", users)]) or "nobody by name"),
+        ("is used by", grouped([("", handlers), ("", users), ("by its table: ", through_table(path))])
+         or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; src/{library}/{path.stem}_test.cpp would be its test"),
         ("page", page := page_of(pages_for, names_for_page(path), page)),
         *named_on(path, page),

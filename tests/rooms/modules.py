@@ -11,7 +11,7 @@ import layers
 
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
-from rooms.described import NO_PAGE, described, named_on
+from rooms.described import NO_PAGE, described, is_written, named_on
 from rooms.imports import imports, known, may_import
 from rooms.rules import writers
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
@@ -20,7 +20,7 @@ OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package,
 PUBLIC = ast.literal_eval(  # public name: the module that has it
     re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
 )
-GUIDES = "doc/guide", "doc/internals", "doc/reference/[!amo]*.md"  # and no page that a tool writes
+GUIDES = "doc/guide", "doc/internals", "doc/reference"
 MANY = 8  # verbs: a test that names more of them is of none
 PARTS = layers.PARTS  # of a verb: no subject of a test
 
@@ -362,12 +362,14 @@ def page(path: pathlib.Path, verb: str, row) -> str:
     offered = "|".join(public for public, module in PUBLIC.items() if module == name and public.islower())
     if offered and path.parent != layers.PACKAGE:
         pattern = rf"\btriton_runner\.({offered})\b"
-        counts = {one: len(re.findall(pattern, text_of(ROOT / one))) for one in grep(pattern, *GUIDES)}
+        shown = [one for one in grep(pattern, *GUIDES) if not is_written(ROOT / one)]
+        counts = {one: len(re.findall(pattern, text_of(ROOT / one))) for one in shown}
         if counts:
             return max(counts, key=lambda one: (counts[one], one))
     for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
         places = grep(word, "doc/internals", "doc/reference")
         places = [one for one in places if pathlib.Path(one).name not in NO_PAGE]
+        places = [one for one in places if not is_written(ROOT / one)]
         if places:
             return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
     return otherwise
