@@ -6,19 +6,11 @@ import re
 from folders import library_of
 
 from rooms.commands import commands
-from rooms.cpp import (
-    ARCHITECTURE,
-    described_room,
-    files_of_cpp,
-    included_by,
-    names_for_page,
-    reached,
-    room_of,
-    tests_through,
-    users_of,
-)
+from rooms.cpp import ARCHITECTURE, described_room, names_for_page
 from rooms.described import named_on, page_of
 from rooms.rules import of_rules
+from rooms.sources import files_of_cpp, included_by, room_of, users_of
+from rooms.tested import reached, tests_through
 from rooms.tree import Facts, grouped, name_of, plain, table, text_of, told
 
 

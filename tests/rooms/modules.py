@@ -37,25 +37,34 @@ def named(name: str) -> str:
 
 
 @functools.cache
+def said(test: str) -> tuple[list[ast.ImportFrom], collections.Counter, collections.Counter]:
+    """The imports of names in a file of Python, and how often it says each name, and each name.attribute."""
+    nodes = [*ast.walk(ast.parse(text_of(ROOT / test)))]
+    names = collections.Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    attributes = collections.Counter(
+        (node.value.id, node.attr) for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )  # fmt: skip
+    return [node for node in nodes if isinstance(node, ast.ImportFrom)], names, attributes
+
+
+@functools.cache
 def runs(test: str, name: str) -> int:
     """How often a test names what it imports of a module; -1 where that are constants alone."""
-    tree = ast.parse(text_of(ROOT / test))
+    imported, names, attributes = said(test)
     dotted, _, last = f"triton_runner.{name}".rpartition(".")
     bound, of_module = set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == f"triton_runner.{name}":
+    for node in imported:
+        if node.module == f"triton_runner.{name}":
             bound |= {one.asname or one.name for one in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == dotted:
+        elif node.module == dotted:
             of_module |= {one.asname or one.name for one in node.names if one.name == last}
-        elif isinstance(node, ast.ImportFrom) and node.module == "triton_runner":
+        elif node.module == "triton_runner":
             bound |= {one.asname or one.name for one in node.names if PUBLIC.get(one.name) == name}
-    count = 0
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in bound and not node.id.isupper():
-            count += 1
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            is_public = node.value.id == "triton_runner" and PUBLIC.get(node.attr) == name
-            count += (node.value.id in of_module and not node.attr.isupper()) or is_public
+    count = sum(names[one] for one in bound if not one.isupper())
+    for (base, attribute), times in attributes.items():
+        is_public = base == "triton_runner" and PUBLIC.get(attribute) == name
+        count += times * (is_public or (base in of_module and not attribute.isupper()))
     return count if count or not (bound or of_module) else -1
 
 
