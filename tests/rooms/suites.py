@@ -40,7 +40,12 @@ def of_test(path: pathlib.Path) -> Facts:
     modules = [one if one.startswith("_") or "." in one else f"triton_runner.{one}" for one in imported]
     subject = [*(f"triton-runner {verb}" for verb in verbs), *modules, *helpers]
     facts = [("folder", folder)]
-    facts.append(("tests" if is_test else "uses", shown(subject, "the package as its users see it")))
+    at_large = (
+        "the package as its users see it"
+        if "triton_runner" in text_of(path)
+        else "nothing of the package by name"
+    )
+    facts.append(("tests" if is_test else "uses", shown(subject, at_large)))
     if places := places_of(path):
         facts.append(("reads", shown(places)))
     if path.is_relative_to(PYTHON):
@@ -121,8 +126,12 @@ def users_of(path: pathlib.Path) -> list[str]:
     else:
         pattern = rf"^ *(import {stem}\b|from {stem} import|from \.{stem} import"
         pattern += rf"|from (\.|{package}) import .*\b{stem}\b"
-        pattern += rf"|from {package}\.{stem} import)|\b{stem}\.py\b"
-    found = grep(pattern, "tests", "tools", "Makefile", ".ci", "fuzz", "benchmark", ":!tests/rooms")
+        pattern += rf"|from {package}\.{stem} import)"
+    places = "tests", "tools", "Makefile", ".ci", "fuzz", "benchmark"
+    found = grep(pattern, *places)
+    if stem != "__init__":  # those that start it, and not those that show it
+        started = grep(rf"\b{stem}\.py\b", *places, ":!tests/rooms", ":!tests/cases")
+        found = list(dict.fromkeys([*found, *started]))
     if len(grep("", f"*/{path.name}")) > 1 and stem != "__init__":  # others say of which folder it is
         near = rf"\b{package}[./]{stem}\b|\bfrom {package} import .*\b{stem}\b"
         beside = [one for one in found if (ROOT / one).parent == path.parent]

@@ -32,6 +32,8 @@ TOLD = {
     "tests/libraries/cases_fla.py": ["is used by   tests/libraries/cases.py\n", "libraries/run.py fla"],
     "tests/releases/tlx_kernels.py": ["is used by   tests/releases/test_tlx.py, ", "alone   make releases"],
     "tests/judge/run.py": ["is used by   tests/judge/throughput.py, ", "alone   python tests/judge/run.py"],
+    "tests/rooms/commands.py": ["is used by   tests/rooms/bindings.py, tests/rooms/cpp.py, "],
+    "tests/kinds.py": ["uses         nothing of the package by name", "tests/rooms/"],
     "tests/planted/lines.py": ["runs alone   python tests/planted/lines.py --liger"],
     "tests/python/prove/test_prove_ci.py": ["page         doc/guide/prove.md, "],
     "tests/python/bisect/test_reduce.py": ["page         doc/guide/reduce.md, "],
