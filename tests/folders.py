@@ -46,7 +46,8 @@ OF_FRONT_ENDS = "ptx", "sass", "amdgcn", "artifact", "ir"
 READS_CODE = re.compile(
     rf"#include <triton_runner/({'|'.join(OF_FRONT_ENDS)})/|\b({'|'.join(OF_FRONT_ENDS)})::"
 )
-# Compiled once an instruction set: what these call is in SIMD_ISA's namespace, always_inline, or in a .cpp.
+# Compiled once an instruction set: what these call is in SIMD_ISA's namespace, inlined, or in a .cpp
+# (tests/python/package/test_isas_built.py).
 ONCE_AN_ISA = "src/num/simd", "src/lanes/simd", "src/simt/front/amdgcn/simd"
 # Libraries do not print, end the process, read its environment, nor throw but for memory; these may.
 LOUD = re.compile(
@@ -169,24 +170,41 @@ def names_given_twice() -> list[str]:
     return wrong
 
 
+def library_of(path: pathlib.Path) -> str:
+    """The library of src that a file belongs to, as a source file, a header or a public one."""
+    parts = path.relative_to(ROOT).parts
+    return parts[2] if parts[0] == "include" and len(parts) > 3 else parts[1] if parts[0] == "src" else ""
+
+
+@functools.cache
+def included(path: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    """The headers and tables of the tree that a file of C++ includes: one in quotation marks lies beside the
+    file or below src/LIBRARY, one in angles is public or in src/LIBRARY/internal."""
+    library, found = library_of(path), []
+    for mark, name in re.findall(r'^ *#include (["<])([^">]+)', path.read_text(), re.M):
+        public, _, rest = name.removeprefix("triton_runner/").partition("/")
+        places = [path.parent / name, ROOT / "src" / library / name, TESTS / "unit" / name]
+        if mark == "<":
+            places = [PUBLIC / name, ROOT / "src" / public / "internal" / rest]
+        found += [one.resolve() for one in places if one.is_file()][:1]
+    return tuple(dict.fromkeys(found))
+
+
+@functools.cache
+def included_by_way(path: pathlib.Path) -> frozenset[pathlib.Path]:
+    """The headers and tables that a file of C++ includes, and those that these include."""
+    found: set[pathlib.Path] = set()
+    at = {path}
+    while at := {one for file in at for one in included(file)} - found:
+        found |= at
+    return frozenset(found)
+
+
 @functools.cache
 def once_an_isa() -> frozenset[pathlib.Path]:
-    """The headers of src and include that files compiled once an instruction set include, by others too."""
-    at = [path for place in ONCE_AN_ISA for path in sources(ROOT / place)]
-    found: set[pathlib.Path] = set()
-    while at:
-        path = at.pop()
-        library = path.relative_to(ROOT).parts[2 if path.is_relative_to(PUBLIC) else 1]
-        for mark, name in re.findall(r'^#include (["<])([^">]+\.h)[">]', path.read_text(), re.M):
-            public, _, rest = name.removeprefix("triton_runner/").partition("/")
-            places = [path.parent / name, ROOT / "src" / library / name]
-            if mark == "<":
-                places = [PUBLIC / name, ROOT / "src" / public / "internal" / rest]
-            header = next((one for one in places if one.is_file()), None)
-            if header and header not in found:
-                found.add(header)
-                at.append(header)
-    return frozenset(found)
+    """The headers that files compiled once an instruction set include, which others include too."""
+    files = [path for place in ONCE_AN_ISA for path in sources(ROOT / place)]
+    return frozenset(one for path in files for one in included_by_way(path) if one.suffix == ".h")
 
 
 def loud() -> list[str]:

@@ -40,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
 BIN = pathlib.Path(sys.executable).parent  # the cmake there, as make has it: another compiles all again
 RELEASE, ASAN, UBSAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ubsan", "tsan"))
-TSAN_PYTHON = ROOT / "build" / "tsan-python"
+TSAN_PYTHON, APART = ROOT / "build" / "tsan-python", ROOT / "build" / "apart"
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
@@ -172,6 +172,17 @@ def tsan_python() -> list[list[str]]:
     ]
 
 
+def apart() -> list[list[str]]:
+    """Every file of C++ compiled by itself: a group hides that one of its files lacks an include."""
+    flags = (
+        "-DTRITON_RUNNER_UNITY=OFF -DTRITON_RUNNER_ISAS=native -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0"
+    )
+    return [
+        configure(APART, *flags.split(), f"-DPython_EXECUTABLE={sys.executable}"),
+        compiled(APART),
+    ]
+
+
 def foreign() -> list[list[str]]:
     """Some of numba-cuda's own tests: the packages come from the index, as those of `releases` do."""
     files = ("doc_examples/test_v", "cudapy/test_minmax", "cudadrv/test_events", "cudadrv/test_linker")
@@ -206,6 +217,7 @@ PARTS = [
     Part("fuzz", 240, fuzz, ("asan",), by_default=False),
     Part("tsan", 300, tsan, by_default=False),
     Part("tsan-python", 900, tsan_python, by_default=False),
+    Part("apart", 1500, apart, by_default=False),
 ]
 
 # The parts that run beside those of every change, in turn.

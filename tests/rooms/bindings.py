@@ -3,21 +3,15 @@
 import pathlib
 import re
 
+from folders import library_of
+
 from rooms.commands import commands
-from rooms.cpp import (
-    ARCHITECTURE,
-    described_room,
-    files_of_cpp,
-    included_by,
-    names_for_page,
-    reached,
-    room_of,
-    tests_through,
-    users_of,
-)
-from rooms.described import page_of
+from rooms.cpp import ARCHITECTURE, described_room, names_for_page
+from rooms.described import named_on, page_of
 from rooms.rules import of_rules
-from rooms.tree import Facts, grouped, library_of, name_of, plain, table, text_of, told
+from rooms.sources import files_of_cpp, included_by, room_of, users_of
+from rooms.tested import reached, tests_through
+from rooms.tree import Facts, grouped, name_of, plain, table, text_of, told
 
 
 def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
@@ -48,7 +42,8 @@ def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
         ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
         ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
          or "those of who uses it"),
-        ("page", page_of([path], names_for_page(path), page)),
+        ("page", page := page_of([path], names_for_page(path), page)),
+        *named_on(path, page),
         ("try", commands(found or others, path)),
     ]  # fmt: skip
 

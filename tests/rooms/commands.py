@@ -3,7 +3,9 @@
 import pathlib
 import re
 
-from rooms.tree import ROOT, grep, library_of, text_of
+from folders import library_of
+
+from rooms.tree import ROOT, grep, text_of
 
 MOST_CASES = 8  # in one command
 MOST_OF_A_KIND = 16  # of one beginning

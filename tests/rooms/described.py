@@ -6,7 +6,7 @@ import functools
 import pathlib
 import re
 
-from rooms.tree import ROOT, grep, name_of, opening, text_of
+from rooms.tree import ROOT, Facts, grep, name_of, opening, shown, text_of
 
 FOLDERS = "internals", "reference", "guide"
 NO_PAGE = (  # they are about everything
@@ -17,7 +17,22 @@ NO_PAGE = (  # they are about everything
 @functools.cache
 def pages() -> list[pathlib.Path]:
     every = [path for folder in FOLDERS for path in sorted((ROOT / "doc" / folder).glob("*.md"))]
-    return [path for path in every if path.name not in NO_PAGE]
+    return [path for path in every if path.name not in NO_PAGE and not is_written(path)]
+
+
+def is_written(page: pathlib.Path) -> bool:
+    """Whether a program writes a page, as its beginning says: nobody edits it."""
+    return bool(re.search(r"[Ww]ritten by\s`tools/", text_of(page).partition("\n## ")[0]))
+
+
+def named_on(path: pathlib.Path, page: str) -> Facts:
+    """The other pages that name a file by its path: who moves or changes it looks at these sentences too."""
+    name = name_of(path)
+    within = name.removeprefix("python/triton_runner/")
+    own = rf"|(?<![\w/]){re.escape(within)}\b" if within != name and "/" in within else ""
+    found = grep(rf"(?<![\w/]){re.escape(name)}\b{own}", "doc/**/*.md", "*.md", "tests/README.md")
+    found = [one for one in found if not page.startswith(one) and not is_written(ROOT / one)]
+    return [("named on", shown(found))] if found else []
 
 
 def described(path: pathlib.Path) -> str:

@@ -7,7 +7,7 @@ import re
 
 import folders
 
-from rooms.tree import ROOT, library_of, table
+from rooms.tree import ROOT, table
 
 
 def below(library: str) -> list[str]:
@@ -53,7 +53,7 @@ def of_tile(path: pathlib.Path, folder: str) -> list[pathlib.Path]:
 
 def may_include(path: pathlib.Path, room: str) -> str:
     """`room`: the folder below src that the file belongs to."""
-    library = library_of(path)
+    library = folders.library_of(path)
     inner = room.partition("/")[2].removesuffix("/simd")
     under, ends = libraries_below(library, inner)
     is_public = path.is_relative_to(ROOT / "include")

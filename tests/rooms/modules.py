@@ -11,7 +11,7 @@ import layers
 
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
-from rooms.described import NO_PAGE, described
+from rooms.described import NO_PAGE, described, is_written, named_on
 from rooms.imports import imports, known, may_import
 from rooms.rules import writers
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
@@ -20,7 +20,7 @@ OUTSIDE = "python/bindings", "tools", "benchmark", "examples"  # of the package,
 PUBLIC = ast.literal_eval(  # public name: the module that has it
     re.search(r"^_NAMES = (\{.*?^\})", (layers.PACKAGE / "__init__.py").read_text(), re.M | re.S)[1]
 )
-GUIDES = "doc/guide", "doc/internals", "doc/reference/[!amo]*.md"  # and no page that a tool writes
+GUIDES = "doc/guide", "doc/internals", "doc/reference"
 MANY = 8  # verbs: a test that names more of them is of none
 PARTS = layers.PARTS  # of a verb: no subject of a test
 
@@ -37,25 +37,34 @@ def named(name: str) -> str:
 
 
 @functools.cache
+def said(test: str) -> tuple[list[ast.ImportFrom], collections.Counter, collections.Counter]:
+    """The imports of names in a file of Python, and how often it says each name, and each name.attribute."""
+    nodes = [*ast.walk(ast.parse(text_of(ROOT / test)))]
+    names = collections.Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    attributes = collections.Counter(
+        (node.value.id, node.attr) for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )  # fmt: skip
+    return [node for node in nodes if isinstance(node, ast.ImportFrom)], names, attributes
+
+
+@functools.cache
 def runs(test: str, name: str) -> int:
     """How often a test names what it imports of a module; -1 where that are constants alone."""
-    tree = ast.parse(text_of(ROOT / test))
+    imported, names, attributes = said(test)
     dotted, _, last = f"triton_runner.{name}".rpartition(".")
     bound, of_module = set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == f"triton_runner.{name}":
+    for node in imported:
+        if node.module == f"triton_runner.{name}":
             bound |= {one.asname or one.name for one in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == dotted:
+        elif node.module == dotted:
             of_module |= {one.asname or one.name for one in node.names if one.name == last}
-        elif isinstance(node, ast.ImportFrom) and node.module == "triton_runner":
+        elif node.module == "triton_runner":
             bound |= {one.asname or one.name for one in node.names if PUBLIC.get(one.name) == name}
-    count = 0
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in bound and not node.id.isupper():
-            count += 1
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            is_public = node.value.id == "triton_runner" and PUBLIC.get(node.attr) == name
-            count += (node.value.id in of_module and not node.attr.isupper()) or is_public
+    count = sum(names[one] for one in bound if not one.isupper())
+    for (base, attribute), times in attributes.items():
+        is_public = base == "triton_runner" and PUBLIC.get(attribute) == name
+        count += times * (is_public or (base in of_module and not attribute.isupper()))
     return count if count or not (bound or of_module) else -1
 
 
@@ -323,7 +332,8 @@ def of_module(path: pathlib.Path) -> Facts:
         *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
         ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
-        ("page", page(path, verb, row)),
+        ("page", on := page(path, verb, row)),
+        *named_on(path, on),
         ("try", alone),
     ]
     return facts
@@ -361,12 +371,14 @@ def page(path: pathlib.Path, verb: str, row) -> str:
     offered = "|".join(public for public, module in PUBLIC.items() if module == name and public.islower())
     if offered and path.parent != layers.PACKAGE:
         pattern = rf"\btriton_runner\.({offered})\b"
-        counts = {one: len(re.findall(pattern, text_of(ROOT / one))) for one in grep(pattern, *GUIDES)}
+        shown = [one for one in grep(pattern, *GUIDES) if not is_written(ROOT / one)]
+        counts = {one: len(re.findall(pattern, text_of(ROOT / one))) for one in shown}
         if counts:
             return max(counts, key=lambda one: (counts[one], one))
     for word in (f"{path.parent.name}/{path.name}", f"`{path.parent.name}/?`", *public):
         places = grep(word, "doc/internals", "doc/reference")
         places = [one for one in places if pathlib.Path(one).name not in NO_PAGE]
+        places = [one for one in places if not is_written(ROOT / one)]
         if places:
             return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
     return otherwise

@@ -7,7 +7,7 @@ import re
 
 import folders
 
-from rooms.tree import ROOT, Facts, grep, library_of, name_of, opening, shown, text_of
+from rooms.tree import ROOT, Facts, grep, name_of, opening, shown, text_of
 
 CMAKE = ROOT / "CMakeLists.txt"
 
@@ -45,8 +45,9 @@ def _built(path: pathlib.Path) -> list[str]:
     name = name_of(path)
     if path in folders.once_an_isa():
         return [
-            "once an instruction set too, as files of a folder simd include it: what they call of it "
-            "has to be in the namespace SIMD_ISA, always_inline, constexpr or in a .cpp"
+            "once an instruction set too, as files of a folder simd include it: a function of it that they "
+            "call is always_inline or so short that it is inlined, in the namespace SIMD_ISA, or in a .cpp "
+            "(test_isas_built.py looks for one that is none of these)"
         ]
     if path.suffix != ".cpp" or path.stem.endswith("_test"):
         return []
@@ -86,7 +87,7 @@ def writers(path: pathlib.Path) -> list[str]:
 
 def sees(one: str, header: pathlib.Path) -> bool:
     """Whether a file is of the library of a header, or includes one of it, or is of the front end for it."""
-    library = library_of(header)
+    library = folders.library_of(header)
     return library in one.split("/") or f"triton_runner/{library}/" in text_of(ROOT / one)
 
 

@@ -19,12 +19,6 @@ def name_of(path: pathlib.Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def library_of(path: pathlib.Path) -> str:
-    """The library of src that a file belongs to, as a source file, a header or a public one."""
-    parts = path.relative_to(ROOT).parts
-    return parts[2] if parts[0] == "include" and len(parts) > 3 else parts[1] if parts[0] == "src" else ""
-
-
 def plain(cell: str) -> str:
     """The words of a table's cell, without marks and links; one in brackets is left out with them."""
     cell = re.sub(r" \((?:the page is )?\[[^]]*\]\([^)]*\)\)", "", cell)

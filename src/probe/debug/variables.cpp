@@ -10,6 +10,7 @@
 
 #include <triton_runner/ir/text.h>
 #include <triton_runner/num/types.h>
+#include <triton_runner/sass/registers.h>
 
 #include "assignments.h"
 #include "debug/bindings.h"

@@ -1,7 +1,8 @@
 """TRITON_RUNNER_ISAS: `make demo` compiles the SIMD loops for this machine alone, and a build says what it
-lacks."""
+lacks. The copies of these loops for an instruction set give the link nothing that other code may take."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -74,3 +75,41 @@ def test_the_setting_says_what_the_core_says(monkeypatch):
         DiagnosticError, match="TRITON_RUNNER_ISA is 'avx2', and this build has only portable: do"
     ):
         _settings._from_environment()
+
+
+def given(*objects) -> list[str]:
+    """Lists what objects give the link beside the functions of their instruction set's namespace."""
+    names = out("nm", "-C", "--defined-only", "--extern-only", *objects)
+    rows = re.findall(r"^[0-9a-f]{8,} (.) (.*)$", names, re.M)
+    kept = tuple(f"::{isa}::" for isa in ORDER)
+    return [name for kind, name in rows if not (kind == "V" and name.startswith("DW.ref."))
+            and not any(one in name for one in kept)]  # fmt: skip
+
+
+@pytest.mark.parametrize("isa", ["avx512", "avx2"])
+def test_an_instruction_sets_code_is_its_own(isa):
+    """Every object has a copy of an inline function that is not inlined, and the link keeps one of them for
+    all: a lesser machine would run the one for AVX-512."""
+    objects = sorted((ROOT / "build/release/CMakeFiles").glob(f"*_{isa}.dir/**/*.o"))
+    if not objects:
+        pytest.skip(f"this build has nothing for {isa}")
+    mend = "make it always_inline, put it into the namespace SIMD_ISA, or define it in a .cpp"
+    assert not given(*objects), mend
+
+
+@pytest.mark.parametrize(
+    "space, function, is_own",
+    [
+        ("base", "inline int f(int x)", False), ("base", "template <class T> int f(T x)", False),
+        ("base", "constexpr int f(int x)", False),
+        ("base", "[[gnu::always_inline]] inline int f(int x)", True),
+        ("base::avx512", "inline int f(int x)", True),
+    ],
+)  # fmt: skip
+def test_which_functions_of_a_header_are_given_to_all(space, function, is_own, tmp_path):
+    """At -O0 nothing is inlined but what has to be."""
+    header = f"namespace {space} {{ {function} {{ return x + 1; }} }}\n"
+    loop = f"namespace num::avx512 {{ int g(int x) {{ return {space}::f(x); }} }}\n"
+    (tmp_path / "one.cpp").write_text(header + loop)
+    out("g++", "-std=c++20", "-O0", "-c", tmp_path / "one.cpp", "-o", tmp_path / "one.o")
+    assert (given(tmp_path / "one.o") == []) is is_own

@@ -12,7 +12,7 @@ import folders  # noqa: E402
 import layers  # noqa: E402
 import words  # noqa: E402
 from coverage import reach  # noqa: E402
-from rooms import cpp, modules, tree  # noqa: E402
+from rooms import cpp, modules, sources, tested, tree  # noqa: E402
 
 TOLD = {
     "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "includes     src/num; src/base"],
@@ -24,6 +24,24 @@ TOLD = {
     "src/ptx/constant.cpp": ["doc/internals/ptx.md (Numbers)"],
     "src/tile/check/family.h": [
         "check/bad-overflow-sum check/bad-uninit-select", "tile-engine.md (How checks follow values)"],
+    "src/driver/graph_nodes.cpp": ["tests        src/driver/graph_test.cpp"],
+    "src/driver/tensor.cpp": ["tests        src/driver/driver_test.cpp"],
+    "tests/strangers/softmax_of_infinities.py": [
+        "is used by   tests/python/case/test_strangers.py", "-k infinities"],
+    "tests/right/programs/masked/stencil_at_borders.py": ["right/run.py", '"--only stencil_at_borders"'],
+    "tests/libraries/cases_fla.py": ["is used by   tests/libraries/cases.py\n", "libraries/run.py fla"],
+    "tests/releases/tlx_kernels.py": ["is used by   tests/releases/test_tlx.py, ", "alone   make releases"],
+    "tests/judge/run.py": ["is used by   tests/judge/throughput.py, ", "alone   python tests/judge/run.py"],
+    "tests/rooms/commands.py": ["is used by   tests/rooms/bindings.py, tests/rooms/cpp.py, "],
+    "tests/kinds.py": ["uses         nothing of the package by name", "tests/rooms/"],
+    "tests/planted/lines.py": ["runs alone   python tests/planted/lines.py --liger"],
+    "tests/python/prove/test_prove_ci.py": ["page         doc/guide/prove.md, "],
+    "tests/python/bisect/test_reduce.py": ["page         doc/guide/reduce.md, "],
+    "tests/python/bisect/test_solved_issues.py": ["page         doc/solving_triton_issues, "],
+    "tests/python/ptx/test_ptx_arithmetic.py": ["page         doc/internals/ptx.md, ", "on     CONTRIB"],
+    "python/triton_runner/_kernel/dumps/registers.py": ["page         doc/reference/dumps.md\n"],
+    "src/simt/front/amdgcn/simd/steps.cpp": ["by its table: src/simt/front/amdgcn/look.cpp, "],
+    "src/lanes/simd/memory.cpp": ["by its table: src/simt/async/copy.cpp, "],
     "tests/shapes/subjects/segment_sum.py": ["tests/shapes/right.py, tests/shapes/run.py", "faults --only"],
     "tests/python/package/test_pages.py": ["reads        doc", "CONTRIBUTING.md"],
     "src/lanes/simd/compare.cpp": ["the rows of kTestp", "kSetp (src/simt/", "namespace SIMD_ISA"],
@@ -33,7 +51,10 @@ TOLD = {
     "src/amdgcn/internal/facts.h": ["arrays of kCounters in src/amdgcn/waits.cpp"],
     "python/triton_runner/verbs/bits/compare.py": [
         "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ", "and lint allows 100)"],
-    "src/num/internal/by_size.h": ["is built     once an instruction set too"],
+    "src/num/internal/by_size.h": ["is built     once an instruction set too", "named on     doc/inter"],
+    "src/probe/elements.h": ["page         doc/guide/debug.md\n"],  # all of its users are in src/probe/debug
+    "src/launch/internal/key.h": ["page         doc/internals/devices.md"],  # a tool writes releases.md
+    "src/simt/launch/observe.h": ["pytest -q tests/python/dump/test_dump_registers.py"],
     "src/simt/front/sass/lower.cpp": ["src/simt/front/sass, src/simt/front/ptx, src/simt/launch, "],
     "src/tile/machine/amd.cpp": ["src/tile/machine: handlers of ops", "amdg.buffer_load"],
     "src/tile/ops/shape.cpp": ["the rows of tt.get_program_id, ", "src/tile/ops, the core"],
@@ -199,26 +220,26 @@ def test_what_has_no_room(names, says):
 
 def test_a_user_of_a_member_means_its_class():
     """SharedState has hand_over() and complete_copies() too, whose callers do not use Shadows."""
-    users = cpp.users_of(ROOT / "src/tile/check/shadow.cpp")
+    users = sources.users_of(ROOT / "src/tile/check/shadow.cpp")
     assert "src/tile/check/uninit_shared.cpp" in users
     assert not [one for one in users if one.startswith("src/tile/machine/")]
 
 
 def test_a_statement_defines_nothing():
     """shadow.cpp calls members of SharedState at the beginning of lines, and defines those of Shadows."""
-    assert not [one for one in cpp.defined(ROOT / "src/tile/check/shadow.cpp") if "SharedState" in one]
+    assert not [one for one in sources.defined(ROOT / "src/tile/check/shadow.cpp") if "SharedState" in one]
 
 
 def test_a_public_header_of_several_rooms_has_none():
-    assert cpp.room_of(ROOT / "include/triton_runner/simt/simt.h") == "simt"
-    assert cpp.room_of(ROOT / "src/machine/internal/clock.h") == "machine"
+    assert sources.room_of(ROOT / "include/triton_runner/simt/simt.h") == "simt"
+    assert sources.room_of(ROOT / "src/machine/internal/clock.h") == "machine"
 
 
 def test_no_bare_short_name_is_looked_for():
     """A user of a file is found by the header that it includes, by a name that is not a common word, or by
     the namespace in front of the name."""
     load = ROOT / "src/simt/front/ptx/load.cpp"
-    for name in cpp.users_of(load):
+    for name in sources.users_of(load):
         assert "simt::load(" in (ROOT / name).read_text() or "simt.h" in (ROOT / name).read_text()
 
 
@@ -284,7 +305,7 @@ def test_every_folder_of_tests_has_a_sentence():
 
 
 def test_files_of_the_tests_that_were_measured_are_there():
-    rows = cpp.reached()
+    rows = tested.reached()
     assert len(rows) > 400
     absent = [one for tests in rows.values() for one in tests if not one.startswith("build/")]
     assert not [one for one in absent if not (ROOT / one).is_file()]

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 import folders  # noqa: E402
 import layers  # noqa: E402
-from rooms import cpp, imports, includes, tree  # noqa: E402
+from rooms import imports, includes, sources  # noqa: E402
 
 MOST = 25  # files of each language in a run
 
@@ -66,8 +66,8 @@ def test_an_import_that_is_a_new_arrow_counts():
 def included_by(path: pathlib.Path, is_new: bool) -> str:
     """The headers of the rooms that room.py lets a file of src/simt or src/tile include, as its text would
     include them; with `is_new` those that make an arrow."""
-    library = tree.library_of(path)
-    inner = cpp.room_of(path).partition("/")[2].removesuffix("/simd")
+    library = folders.library_of(path)
+    inner = sources.room_of(path).partition("/")[2].removesuffix("/simd")
     if library == "simt":
         rooms, others = includes.rooms_of_simt(inner)[is_new], includes.libraries_below(library, inner)[0]
         held = [one for one in folders.sources(folders.SIMT) if folders.simt_room(one) in rooms]

@@ -104,8 +104,8 @@ def test_every_part_runs_with_each_change_in_turn_or_when_it_is_asked_for(monkey
     parts = {part.name: part for part in run_all.PARTS}
     each = {name for name, part in parts.items() if part.by_default}
     turns = [set(turn) for turn in run_all.TURNS]
-    assert set(parts) == each.union(*turns) | {"long", "ubsan", "tsan-python"}
-    assert len(each) + sum(map(len, turns)) + 3 == len(parts)
+    assert set(parts) == each.union(*turns) | {"long", "ubsan", "tsan-python", "apart"}
+    assert len(each) + sum(map(len, turns)) + 4 == len(parts)
     for turn in turns:
         assert all(set(parts[name].needs) <= each | turn for name in turn)
     ran = []

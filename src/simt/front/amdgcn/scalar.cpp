@@ -1,4 +1,6 @@
 // Lowers what wavefronts do once: scalar arithmetic with its condition code, EXEC, jumps, barriers.
+#include <triton_runner/amdgcn/facts.h>
+
 #include "async/copy.h"
 #include "front/amdgcn/handlers.h"
 #include "front/amdgcn/lower.h"

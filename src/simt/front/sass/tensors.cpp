@@ -1,5 +1,6 @@
 // Lowers tensor memory of sm_100 as the PTX front end lowers tcgen05: its allocation, loads and stores,
-// copies, products, commits.
+// copies, products, commits. It is tested by tests/cases/ptx/tcgen05-mma.ptx and other cases of tcgen05,
+// which run again as machine code.
 //
 // tmem[UR4+0x10] is an address of 32 bits, gdesc[UR4] a descriptor of 64, idesc[UR5] the instruction
 // descriptor, which alone says whether A is sparse and whether f16 or tf32 is multiplied.
