@@ -111,12 +111,14 @@ sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else int(not torch.equal(out.isna
 
 
 def test_a_nan_that_the_program_means(tmp_path):
-    """log(-1) is a NaN at every level, and the program's own check passes; without a check it is a fault."""
+    """log(-1) is a NaN at every level, and the program's own check passes, which sees NaNs and no numbers;
+    without a check it is a fault."""
     (tmp_path / "program.py").write_text(PROGRAM)
     answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     (launch,) = json.loads(answer.stdout)["launches"]
     nan, *below = [f for f in launch["findings"] if f["check"] == "nan"]
-    assert answer.exit_code == 0 and launch["verdict"] == "right" and "own check passes" in nan["why"]
+    assert answer.exit_code == 0 and launch["verdict"] == "no fault found", answer.output
+    assert "own check passes" in nan["why"] and "another number in one element" in launch["idle_check"]
     # PTX computes it of infinities, in steps that TTIR does not have.
     assert [f["levels"] for f in below] == [["ptx"]] and "it is the compiler's" in below[0]["why"]
     assert not [f for f in launch["findings"] if f["check"] == "nanload"]

@@ -12,6 +12,7 @@ these.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import functools
 import itertools
@@ -46,10 +47,11 @@ class Scope:
 
     statements: tuple
 
-    def at(self, line: int):
-        """The innermost statement at a line, with those around it."""
-        within = [one for one in self.statements if one[0].lineno <= line <= one[0].end_lineno]
-        return max(within, key=lambda one: len(one[1]), default=None)
+    def at(self, place: tuple[int, int]):
+        """The innermost statement at a line and column, with those around it."""
+        within = [one for one in self.statements if one[0].lineno <= place[0] <= one[0].end_lineno]
+        beside = [one for one in within if begin_of(one[0]) <= place]
+        return max(beside or within, key=lambda one: (len(one[1]), begin_of(one[0])), default=None)
 
     def depending(self, names: frozenset) -> list[tuple[ast.stmt, Use]]:
         """The checks and returns that depend on names, or on names that depend on these."""
@@ -75,11 +77,21 @@ def scope_of(code) -> Scope | None:
     return scopes.get((code.co_name, first))
 
 
-def use_at(code, line: int) -> Use:
-    """Returns what the statement at a line of a code object does with a value."""
-    scope = scope_of(code)
-    found = scope.at(line) if scope else None
+def use_at(frame) -> Use:
+    """Returns what the statement that a frame is at does with a value."""
+    scope = scope_of(frame.f_code)
+    found = scope.at(place_of(frame)) if scope else None
     return use_of(*found) if found else Use()
+
+
+def place_of(frame) -> tuple[int, int]:
+    """The line and the column of a frame: several statements may stand in one line."""
+    line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return (line, column) if line is not None and column is not None else (frame.f_lineno, 1 << 30)
+
+
+def begin_of(statement: ast.stmt) -> tuple[int, int]:
+    return statement.lineno, statement.col_offset
 
 
 def is_at(statement: ast.stmt, line: int) -> bool:
@@ -215,7 +227,19 @@ def _scopes(file: str) -> dict[tuple[str, int], Scope]:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             is_checked = not any(map(_expects_failure, node.decorator_list))
             scopes[node.name, first] = Scope(tuple(_statements(node, ())) if is_checked else ())
+    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    lines = collections.Counter(node.lineno for node in lambdas)
+    scopes |= {
+        ("<lambda>", node.lineno): Scope(((_of_lambda(node.body), ()),))
+        for node in lambdas if lines[node.lineno] == 1
+    }  # fmt: skip
     return scopes
+
+
+def _of_lambda(body: ast.expr) -> ast.stmt:
+    """Returns a statement that does what a lambda does: it calls a check, or hands back a value."""
+    call = ast.copy_location(ast.Expr(body), body)
+    return call if _check(call) else ast.copy_location(ast.Return(body), body)
 
 
 def _expects_failure(decorator: ast.expr) -> bool:
