@@ -225,3 +225,26 @@ def test_the_same_text_whatever_else_the_machine_does():
             found = triton_runner.verify(compact, args, {"B": 128}, grid=(8,))
         texts.add(re.sub(r"[0-9.]+ s\b", "", str(found)))
     assert len(texts) == 1, texts
+
+
+IN_ONE_LINE = """
+import torch, triton, triton.language as tl
+@triton.jit
+def double(x, out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), tl.load(x + tl.arange(0, N)) * 2)
+def doubled(x):
+    out = torch.empty_like(x); double[(1,)](x, out, N=64); return out
+x = torch.arange(64.0)
+out = doubled(x); error = (out - 2 * x).abs().max().item(); assert error < 1e-6
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--prove",)])
+def test_statements_that_stand_in_one_line(tmp_path, options):
+    """The check is a number, so that the program runs again; what was proved is in the report then, too."""
+    (tmp_path / "program.py").write_text(IN_ONE_LINE)
+    answer = warm.invoke("verify", *options, tmp_path / "program.py")
+    assert answer.exit_code == 0, answer.output
+    done = warm.cli("verify", "--json", *options, tmp_path / "program.py")
+    found = json.loads(done.stdout)
+    assert (found["verdict"], done.returncode) == ("right", 0) and bool(found.get("proofs")) == bool(options)
