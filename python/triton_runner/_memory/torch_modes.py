@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import threading
 
 
 def pop(mode):
@@ -85,6 +86,30 @@ def hidden_from_compile(mode):
         yield
     finally:
         torch.compile = own
+
+
+@contextlib.contextmanager
+def in_threads(mode):
+    """Threads that the program starts in the block see the mode too: torch has a stack of modes for each
+    thread."""
+    start = threading.Thread.start
+
+    def with_mode(thread):
+        run = thread.run
+
+        @functools.wraps(run)
+        def inside():
+            with mode:
+                run()
+
+        thread.run = inside
+        start(thread)
+
+    threading.Thread.start = with_mode
+    try:
+        yield
+    finally:
+        threading.Thread.start = start
 
 
 def sees_higher_order(mode):

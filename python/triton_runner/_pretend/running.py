@@ -78,12 +78,15 @@ def ended(
     prepare(pretend_cuda)
     sys.argv = [program, *arguments]
     try:
-        if is_module:
-            sys.path.insert(0, os.getcwd())
-            runpy.run_module(program, run_name="__main__", alter_sys=True)
-        else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
-            runpy.run_path(program, run_name="__main__")
+        with _exit_functions(
+            lambda error: _raised(error, pretend_cuda, whole_traceback, look, explained(error))
+        ):
+            if is_module:
+                sys.path.insert(0, os.getcwd())
+                runpy.run_module(program, run_name="__main__", alter_sys=True)
+            else:
+                sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
+                runpy.run_path(program, run_name="__main__")
     except SystemExit as stop:
         explained(stop)
         at = _place(_of_program(stop.__traceback__))
@@ -100,6 +103,37 @@ def ended(
     finally:
         _tell_of_interpreter()
     return Ended(0)
+
+
+@contextlib.contextmanager
+def _exit_functions(show):
+    """Calls the functions that the program gives to atexit at the end of the block, and not of this process:
+    their launches belong to the program. show(error): shows what they raise, which changes no exit status, as
+    with python."""
+    own, functions = (atexit.register, atexit.unregister), []
+
+    def register(function, *args, **kwargs):
+        if is_of_library(sys._getframe(1).f_code.co_filename):
+            return own[0](function, *args, **kwargs)
+        functions.append((function, functools.partial(function, *args, **kwargs)))
+        return function
+
+    def unregister(function) -> None:
+        functions[:] = [one for one in functions if one[0] != function]
+        own[1](function)
+
+    atexit.register, atexit.unregister = register, unregister
+    try:
+        yield
+    finally:
+        atexit.register, atexit.unregister = own
+        while functions:
+            function, call = functions.pop()
+            try:
+                call()
+            except BaseException as error:
+                print(f"Exception ignored in atexit callback: {function!r}", file=sys.stderr)
+                show(error)
 
 
 def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:

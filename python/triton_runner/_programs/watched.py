@@ -2,7 +2,8 @@
 end its process, hand it to another program or be killed, and may print what it likes.
 
 watched(): the process that runs the program tells of its steps through a pipe. What it tells last is the
-Report; where it ends without one, the process that waits makes the report of what was told until then.
+Report, or Next for work in another process; where it ends without either, the process that waits makes the
+report of what was told until then.
 
 in_own_process: the process that waits speaks only where a compiler has ended the other one."""
 
@@ -18,6 +19,7 @@ import signal
 import struct
 import sys
 import traceback
+from collections.abc import Callable
 
 import click
 
@@ -56,6 +58,15 @@ class Report:
 
 
 @dataclasses.dataclass(frozen=True)
+class Next:
+    """More work in another process, before there is a report: what watched() takes."""
+
+    work: Callable
+    unfinished: Callable
+    status: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class End:
     """How a process ended that made no report."""
 
@@ -71,9 +82,24 @@ class End:
 def watched(work, unfinished) -> int:
     """Writes the Report that work(tell) makes in a process of its own, and returns its status.
     unfinished(told, end): the Report where that process ended by itself after it told STARTED; told: what it
-    told beside that."""
-    if sys.stdout is not sys.__stdout__:  # within another Python program, whose threads no fork would keep
-        return work(lambda what: None).write()
+    told beside that. Either may give Next in place of a Report."""
+    if _is_within():
+        return _written(work(lambda what: None))
+    return _forked_work(work, unfinished)
+
+
+def _is_within() -> bool:
+    """Returns whether another Python program made the call, whose threads no fork would keep."""
+    return sys.stdout is not sys.__stdout__
+
+
+def _written(report: Report | Next) -> int:
+    """Writes a Report, that of the next process where there is one."""
+    return _forked_work(report.work, report.unfinished) if isinstance(report, Next) else report.write()
+
+
+def _forked_work(work, unfinished) -> int:
+    """As watched(), always in a process of its own."""
     read, write = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -82,7 +108,8 @@ def watched(work, unfinished) -> int:
         os.close(read)
         end_with_parent()
         progress.go_on()
-        return _working(work, write)
+        status = _working(work, write)
+        return os._exit(status) if _is_within() else status
     os.close(write)
     with progress.silent():
         told, end, heard = _waited(child, read)
@@ -90,11 +117,11 @@ def watched(work, unfinished) -> int:
     is_interrupted = signal.SIGINT in heard and end.status == interrupts.STATUS
     if is_interrupted or (told and isinstance(told[-1], Interrupted)):
         raise KeyboardInterrupt
-    if told and isinstance(told[-1], Report):
-        return told[-1].write()
+    if told and isinstance(told[-1], (Report, Next)):
+        return _written(told[-1])
     if STARTED not in told or isinstance(told[-1], Failed):
         return end.status
-    return unfinished([what for what in told if what != STARTED], end).write()
+    return _written(unfinished([what for what in told if what != STARTED], end))
 
 
 def in_own_process(command):
@@ -133,7 +160,7 @@ def lines_of_compiler(end: End, notes) -> list[str]:
 def _forked() -> End | None:
     """Goes on in a process of its own: None there. The process that waits gets how that one ended; what it is
     sent by kill goes to the other one, which has what comes from the terminal itself."""
-    if sys.stdout is not sys.__stdout__:  # as in watched()
+    if _is_within():
         return None
     sys.stdout.flush()
     sys.stderr.flush()

@@ -111,12 +111,14 @@ sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else int(not torch.equal(out.isna
 
 
 def test_a_nan_that_the_program_means(tmp_path):
-    """log(-1) is a NaN at every level, and the program's own check passes; without a check it is a fault."""
+    """log(-1) is a NaN at every level, and the program's own check passes, which sees NaNs and no numbers;
+    without a check it is a fault."""
     (tmp_path / "program.py").write_text(PROGRAM)
     answer = warm.invoke("verify", "--json", tmp_path / "program.py")
     (launch,) = json.loads(answer.stdout)["launches"]
     nan, *below = [f for f in launch["findings"] if f["check"] == "nan"]
-    assert answer.exit_code == 0 and launch["verdict"] == "right" and "own check passes" in nan["why"]
+    assert answer.exit_code == 0 and launch["verdict"] == "no fault found", answer.output
+    assert "own check passes" in nan["why"] and "another number in one element" in launch["idle_check"]
     # PTX computes it of infinities, in steps that TTIR does not have.
     assert [f["levels"] for f in below] == [["ptx"]] and "it is the compiler's" in below[0]["why"]
     assert not [f for f in launch["findings"] if f["check"] == "nanload"]
@@ -223,3 +225,26 @@ def test_the_same_text_whatever_else_the_machine_does():
             found = triton_runner.verify(compact, args, {"B": 128}, grid=(8,))
         texts.add(re.sub(r"[0-9.]+ s\b", "", str(found)))
     assert len(texts) == 1, texts
+
+
+IN_ONE_LINE = """
+import torch, triton, triton.language as tl
+@triton.jit
+def double(x, out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), tl.load(x + tl.arange(0, N)) * 2)
+def doubled(x):
+    out = torch.empty_like(x); double[(1,)](x, out, N=64); return out
+x = torch.arange(64.0)
+out = doubled(x); error = (out - 2 * x).abs().max().item(); assert error < 1e-6
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--prove",)])
+def test_statements_that_stand_in_one_line(tmp_path, options):
+    """The check is a number, so that the program runs again; what was proved is in the report then, too."""
+    (tmp_path / "program.py").write_text(IN_ONE_LINE)
+    answer = warm.invoke("verify", *options, tmp_path / "program.py")
+    assert answer.exit_code == 0, answer.output
+    done = warm.cli("verify", "--json", *options, tmp_path / "program.py")
+    found = json.loads(done.stdout)
+    assert (found["verdict"], done.returncode) == ("right", 0) and bool(found.get("proofs")) == bool(options)

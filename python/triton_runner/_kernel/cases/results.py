@@ -132,10 +132,12 @@ class NotRun:
 @dataclasses.dataclass(frozen=True)
 class Judged:
     """The verdict on one launch. written: the arguments whose contents it changed; stores_nothing: no program
-    came to a store, so that no comparison depends on the launch; compared: one of COMPARED; compared_by: the
+    came to a store, so that no comparison depends on the launch; only_tells: its code has no store, and it
+    asserts or prints: other launches decide the verdict; compared: one of COMPARED; compared_by: the
     check of the program, or the reference; compile_seconds: the part of `seconds` that Triton's stages took;
-    differed_by: a comparison of the program that gave False, and of which nothing came; origin: the user's
-    line of a kernel that torch.compile wrote."""
+    differed_by: a comparison of the program that gave False, and of which nothing came; idle_check: why a
+    check of the program does not count as a comparison; origin: the user's line of a kernel that
+    torch.compile wrote."""
 
     kernel: str
     grid: list[int]
@@ -149,9 +151,11 @@ class Judged:
     compile_seconds: float = 0.0
     written: list[str] = dataclasses.field(default_factory=list)
     stores_nothing: bool = False
+    only_tells: bool = False
     compared: str = "none"
     compared_by: str | None = None
     differed_by: str | None = None
+    idle_check: str | None = None
     verdict: str = ""
     origin: Origin | None = None
 

@@ -74,11 +74,23 @@ class Accesses:
         needed = [op.operands[0] for op in self._ops] + [value for box in self._boxes for value in box.values]
         self.is_whole = not others and all(value in self._names for value in needed)
 
+    @property
+    def stores(self) -> list:
+        """The ops that write to global memory."""
+        return [op for op in self._all if op.name in (*WRITES, *boxes.STORES)]
+
     def writing(self, argument: str) -> list:
         """The ops that write to an argument, as far as the text shows it."""
-        ops = [*self._ops, *(box.op for box in self._boxes)]
-        writing = (*WRITES, *boxes.STORES)
-        return [op for op in ops if op.name in writing and argument in arguments_of(op.operands[0])]
+        return [op for op in self.stores if argument in arguments_of(op.operands[0])]
+
+    @property
+    def loads(self) -> list:
+        """The ops that read global memory."""
+        return [op for op in self._all if op.name in (*READS, *boxes.READS)]
+
+    @property
+    def _all(self) -> list:
+        return [*self._ops, *(box.op for box in self._boxes)]
 
     def recorded(self) -> list[str]:
         """The values that tell what is accessed."""
@@ -182,7 +194,7 @@ def stores_nothing(launch: Relaunch, max_bytes: int = 1 << 24, seconds: float = 
     ops = list(kernel.module.walk())
     if not kernel.is_whole or any(op.name == "tt.elementwise_inline_asm" for op in ops):
         return False
-    if not any(op.name in (*WRITES, *boxes.STORES) for op in ops):
+    if not kernel.stores:
         return True
     found = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 
 import click
@@ -101,7 +102,7 @@ class _Asked:
     is_json: bool
     ci: dict
 
-    def judge(self, tell) -> watched.Report:
+    def judge(self, tell) -> watched.Report | watched.Next:
         """The report of the launches of a program, or of a case."""
         from triton_runner import _settings
         from triton_runner._kernel.cases import case, judge
@@ -114,15 +115,46 @@ class _Asked:
         with prints_aside(self.is_json), _settings.using(target=self.target), telling("verify") as say:
             check_settings()
             how = verdict.Judge(checks, self.strict, say, self.assembled, costs, compared)
-            if case.is_case(self.program.name):
+            is_case = case.is_case(self.program.name)
+            if is_case:
                 result = verdict.of_case(self.program.name, how)
             else:
                 judging = program.Judging(how, self.names, self.most, tell)
                 say("running the program")
                 tell(watched.STARTED)
-                result = judging.run(*self.program.words)
+                outcome = judging.run(*self.program.words)
             proofs = self._proofs(say) if self.proves else None
+            if not is_case:
+                return self._reported(outcome, proofs)
         return self._report(result, proofs)
+
+    def _reported(self, outcome, proofs) -> watched.Report | watched.Next:
+        """The report of a program that has run, or another run where its checks may be idle."""
+        if not outcome.is_doubtful:
+            return self._report(outcome.verdict(), proofs)
+        again = functools.partial(self.try_checks, outcome, proofs)
+        return watched.Next(again, functools.partial(self.tried, outcome, proofs))
+
+    def try_checks(self, outcome, proofs, tell) -> watched.Report:
+        """The report after the program has run with other results, which its checks should see."""
+        from triton_runner import _settings
+        from triton_runner.verbs.verify import program
+
+        found = []
+
+        def see(tried) -> None:
+            found.append(tried)
+            tell(tried)
+
+        with _settings.using(target=self.target), telling("verify") as say:
+            say("running the program again with other results: are they seen?")
+            tell(watched.STARTED)
+            program.tried(outcome, self.program.words, self.names, self.most, see)
+        return self._report(outcome.verdict(found), proofs)
+
+    def tried(self, outcome, proofs, told: list, end: watched.End) -> watched.Report:
+        """The report where the program ended its process when it ran with other results."""
+        return self._report(outcome.verdict(told), proofs)
 
     def _proofs(self, say):
         """The proofs for the kernels of the program, which runs once more, or of the case."""
@@ -136,11 +168,12 @@ class _Asked:
             else asked.of_kernel(self.program, how)
         )
 
-    def unfinished(self, told: list, end: watched.End) -> watched.Report:
+    def unfinished(self, told: list, end: watched.End) -> watched.Report | watched.Next:
         """The report of a program that ended its process."""
         from triton_runner.verbs.verify import program
 
-        return self._report(program.unfinished(self.program.name, told, end.status, end.signal, self.strict))
+        outcome = program.unfinished(self.program.name, told, end.status, end.signal, self.strict)
+        return self._reported(outcome, None)
 
     def _report(self, result, proofs=None) -> watched.Report:
         from triton_runner.verbs.verify import ci as ci_checks

@@ -17,10 +17,11 @@ import numpy
 
 from triton_runner._base.ci_files import shown_path
 from triton_runner._base.errors import is_of_library
-from triton_runner._memory import torch_modes
+from triton_runner._memory import torch_modes, uninit
 from triton_runner._memory.arguments import is_descriptor
 from triton_runner._memory.arrays import ArrayArgument
-from triton_runner.verbs.verify import idle_checks, overlap, source_checks
+from triton_runner._pretend import running
+from triton_runner.verbs.verify import agreements, idle_checks, overlap, source_checks
 
 _COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
 # These functions hand elements of a tensor to Python, by name.
@@ -39,29 +40,54 @@ class Comparisons:
     it. beside(name, args, numbers, options): a function of torch was called with what launches wrote.
 
     If all that is known of an element is whether it is a NaN or an infinity, its number n stands as ~n: a
-    check of that alone compares nothing."""
+    check of that alone compares nothing. seen_whole: (number, argument) of which each element was compared;
+    read_later: those that a later launch takes."""
 
     def __init__(self, compared, differed, beside=lambda name, args, numbers, options: None):
-        self._compared, self._differed, self._beside = compared, differed, beside
+        self._tell_compared, self._tell_differed, self._beside = compared, differed, beside
+        self.agreements = agreements.Agreements()
+        self.seen_whole: set[tuple[int, str]] = set()
+        self.read_later: set[tuple[int, str]] = set()
+        self._outputs: dict[tuple[int, str], tuple] = {}  # the elements of what each launch wrote last
+        # (whether it is alive, outputs) by the address of what says of each of their elements whether it is
+        # equal to another.
+        self._each: dict[int, tuple] = {}
         self._memory: dict[
             int, tuple
         ] = {}  # (whether it is alive, numbers) by the address of a storage or array
         self._copies: dict[int, tuple] = {}  # (whether it is alive, elements that it is a copy of) by address
         self._lines = _Lines(self._reached)
         self._log: list = []  # the numbers of each launch
-        self._gradients: set = set()  # of the launches that gradients depend on
+        # Launches that gradients depend on, by the id of the tensor with the gradient: (the tensor, numbers).
+        self._gradients: dict[int, tuple] = {}
 
-    def wrote(self, values, numbers) -> None:
-        """A launch has written these arguments. numbers: of itself, with those that it depends on."""
-        values = [_array(value) for value in values]
-        self._mark(values, numbers)
+    def wrote(self, number: int, written: dict, taken) -> None:
+        """A launch has written these arguments, by name. taken: all of its arguments."""
+        values = {name: _array(value) for name, value in written.items()}
+        taken = [_array(value) for value in taken]
+        numbers = {number} | self._numbers(taken)
+        self._outputs_of(number, values, taken)
+        self._mark([*values.values()], numbers)
         self._log.append(numbers)
-        if arrays := [value for value in values if isinstance(value, numpy.ndarray)]:
+        if arrays := [value for value in values.values() if isinstance(value, numpy.ndarray)]:
             self._by_names(arrays, frozenset(numbers))
 
-    def of(self, values) -> set:
-        """The numbers of the launches that these values depend on."""
-        return self._numbers([_array(value) for value in values])
+    def _outputs_of(self, number: int, values: dict, taken: list) -> None:
+        """Notes what a launch wrote, and what it takes of earlier ones."""
+        places = [found for value in taken if (found := idle_checks.elements(value)) is not None]
+        for (other, name), found in [*self._outputs.items()]:
+            if other != number and any(idle_checks.overlap(found, place) for place in places):
+                self.read_later.add((other, name))
+        copied = {max(n, ~n) for value in taken for n in self._numbers(value)} - {number}
+        known = {other for other, _ in self.read_later}
+        self.read_later |= {one for one in self._outputs if one[0] in copied - known}
+        now = {(number, name): idle_checks.elements(value) for name, value in values.items()}
+        now = {one: found for one, found in now.items() if found is not None}
+        old = {
+            one: found for one, found in self._outputs.items()
+            if not any(idle_checks.overlap(found, mine) for mine in now.values())
+        }  # fmt: skip
+        self._outputs = {**old, **now}
 
     @contextlib.contextmanager
     def watching(self):
@@ -72,6 +98,7 @@ class Comparisons:
                 mode = _mode(self)
                 held.enter_context(mode)
                 held.enter_context(torch_modes.hidden_from_compile(mode))
+                held.enter_context(torch_modes.in_threads(mode))
             yield
 
     # --- memory
@@ -104,40 +131,94 @@ class Comparisons:
     def call(self, function, args, kwargs):
         """A function of torch is called."""
         before = len(self._log)
+        name = getattr(function, "__name__", "")
+        leaves = idle_checks.leaves(args[:1]) if name == "backward" else []
         result = function(*args, **kwargs)
         if len(self._log) == 0:
             return result
-        name = getattr(function, "__name__", "")
-        numbers = self._compared_by(name, args, kwargs)
+        numbers = self._compared_by(name, args, kwargs, result)
         numbers = numbers.union(*self._log[before:])  # launches within it, which autograd makes
         if name == "backward":
-            self._gradients |= numbers
+            self._has_gradients(leaves, numbers)
         elif name == "__get__" and self._gradients and args and _is_gradient(args[0], result):
-            self._mark(result, self._gradients)
+            self._mark(result, self._gradients_of(args[0]))
         elif numbers:
             mine = args if self._numbers(args[:1]) else (*args[1::-1], *args[2:])  # the launches' first
-            self._beside(name, mine, frozenset(max(n, ~n) for n in numbers), kwargs)
+            self._beside(name, mine, self.agreements.launches(max(n, ~n) for n in numbers), kwargs)
             if idle_checks.fills(name, args):
                 self._fill(args[0], self._numbers(args[1:]) | self._numbers(kwargs))
             elif not idle_checks.takes_anything(name, args, kwargs, result):
+                self._all_hold(name, args, result)
                 self._called(name, args, numbers, result)
                 self._copy(name, args, result)
         return result
 
-    def _compared_by(self, name: str, args, kwargs) -> set:
-        """The numbers that what a function gives depends on. Where it sets elements against themselves, or
-        against a copy of them, those are the launches that came between."""
-        if pair := idle_checks.pairs(name, args, kwargs):
-            one, other = (self._origin(value) for value in pair)
-            if one == other:
-                return self._numbers(pair[0]) ^ self._numbers(pair[1])
-        return self._numbers(args) | self._numbers(kwargs)
+    def _has_gradients(self, leaves: list, numbers: set) -> None:
+        for leaf in leaves:
+            tensor, known = self._gradients.get(id(leaf), (lambda: None, set()))
+            known = known if tensor() is leaf else set()
+            self._gradients[id(leaf)] = weakref.ref(leaf), known | numbers
+
+    def _gradients_of(self, tensor) -> set:
+        """The launches that a gradient depends on; of a tensor that is computed, all that any does."""
+        if not tensor.is_leaf:
+            return set().union(*(numbers for _, numbers in self._gradients.values()))
+        leaf, numbers = self._gradients.get(id(tensor), (lambda: None, set()))
+        return numbers if leaf() is tensor else set()
+
+    def _compared_by(self, name: str, args, kwargs, result) -> set:
+        """The numbers that what a function gives depends on. Where it sets tensors against each other, those
+        are the launches that one of them alone depends on: what is computed from an output, as a reference
+        from an input that the kernel has overwritten, is equal to it whatever the kernel wrote."""
+        if idle_checks.takes_shape(name):
+            args = args[1:]
+        pair = idle_checks.pairs(name, args, kwargs)
+        if not pair:
+            return self._numbers(args) | self._numbers(kwargs)
+        one, other = map(self._numbers, pair)
+        if not (one and other):
+            if idle_checks.sees_each(name, result):
+                self._sees_each(name, pair, result)
+            return one | other
+        if self._origin(pair[0]) != self._origin(pair[1]):
+            with torch_modes.without_modes(), uninit.paused():
+                if idle_checks.computes(name, pair):
+                    return one | other
+        mine, theirs = one - other, other - one
+        if mine and theirs and min(mine | theirs) >= 0:
+            return {self.agreements.between(mine, theirs)}
+        return mine | theirs
+
+    def _sees_each(self, name: str, pair, result) -> None:
+        """Notes which outputs are compared whole with what depends on no launch."""
+        places = [self._origin(value) for value in pair if self._numbers(value)]
+        outputs = {
+            one for one, found in self._outputs.items()
+            if any(place is not None and idle_checks.holds(place, found) for place in places)
+        }  # fmt: skip
+        if result is True:
+            self.seen_whole |= outputs
+        elif outputs and (place := _place(result)) is not None:
+            self._each[place[0]] = place[1], outputs
+
+    def _all_hold(self, name: str, args, result) -> None:
+        """Follows what says of each element whether it is equal, up to where the program reads that all
+        are."""
+        place = _place(args[0]) if args else None
+        alive, outputs = self._each.get(place[0], (None, None)) if place is not None else (None, None)
+        if alive is None or not alive():
+            return
+        if name == "all" and (there := _place(result)) is not None and result.numel() == 1:
+            self._each[there[0]] = there[1], outputs
+        elif name in ("__bool__", "item") and result is True:
+            self.seen_whole |= outputs
 
     def _origin(self, value) -> tuple | None:
         """The elements of a tensor, or those that it was copied from."""
         found = idle_checks.elements(value)
-        alive, of = self._copies.get(found[0], (None, None))
-        return of if alive is not None and alive() and of[1] == found[1] else found
+        alive, of = self._copies.get(found[0], (None, None)) if found is not None else (None, None)
+        is_copy = alive is not None and alive() and found is not None and of[1] == found[1]
+        return of if is_copy else found
 
     def _copy(self, name: str, args, result) -> None:
         if idle_checks.copies(name, args, result) and (place := _place(result)) is not None:
@@ -172,6 +253,13 @@ class Comparisons:
             self._compared(numbers, _shown(name, frame))
         else:  # a check that this passes does not say what the result should be
             self._differed(numbers, _shown(name, frame))
+
+    def _compared(self, numbers, by: str) -> None:
+        for launches, check in self.agreements.checked(numbers, by):
+            self._tell_compared(launches, check)
+
+    def _differed(self, numbers, by: str) -> None:
+        self._tell_differed(self.agreements.launches(numbers), by)
 
     def _use(self, frame, numbers: frozenset) -> None:
         """A value that depends on launches is in the expression that a frame, or its caller, is at."""
@@ -252,7 +340,7 @@ def _place(value) -> tuple | None:
 
 def _own(frame):
     """The innermost frame of the program, from one on. Comprehensions belong to who makes them."""
-    while frame is not None:
+    while frame is not None and frame.f_code.co_filename != running.__file__:
         code = frame.f_code
         if code.co_name not in _COMPREHENSIONS and not is_of_library(code.co_filename):
             return frame
@@ -278,12 +366,12 @@ class _Lines:
         found = scope.depending(names) if scope is not None else []
         if not found or (sys.gettrace() is not None and sys.gettrace() is not _unseen):
             return  # a debugger has the lines
-        place = source_checks.place_of(frame)
-        rest = [one for one in found if source_checks.follows_on_line(one[0], place)]
-        for _, use in rest:  # no event of Python says when the frame comes to them
-            self._reached(frame, use, numbers)
         known = self._frames.setdefault(frame, {})
+        place = source_checks.place_of(frame)
         for statement, use in found:
+            if statement.lineno == place[0] and source_checks.begin_of(statement) > place:
+                self._reached(frame, use, numbers)  # in the same line: no event says when it comes there
+                continue
             before = known[statement][1] if statement in known else frozenset()
             known[statement] = use, before | numbers
         frame.f_trace, frame.f_trace_lines = self._line, True

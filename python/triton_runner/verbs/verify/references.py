@@ -81,6 +81,11 @@ class Reference:
         return lines + [f"{self.name} does not take '{name}', which the kernel writes" for name in names]
 
 
+def notes(references) -> list[str]:
+    """Why nothing was compared with each of them."""
+    return [line for reference in references for line in reference.why()]
+
+
 def listed(function) -> tuple[Reference, ...]:
     """The references of a function, or of none."""
     return () if function is None else (Reference(function.__qualname__, lambda: function),)

@@ -120,17 +120,18 @@ class Verdict:
 
     def __init__(
         self, judged: list[Judged], program: JudgedProgram | None = None, left: Left | None = None,
-        strict: bool = False, references=(),
+        strict: bool = False, notes=(),
     ):  # fmt: skip
         self.judged, self.program, self.left = judged, program, left or Left()
-        self.strict, self._references = strict, references
-        verdicts = [judgement.verdict for judgement in judged]
+        self.strict, self._notes = strict, notes  # on references
+        results = [one for one in judged if not (one.only_tells and one.verdict == NO_FAULT)] or judged
+        verdicts = [one.verdict for one in results]
         if self.left.unfinished or (program is not None and program.ended.status and not program.failed):
             verdicts.append("unknown")
         elif program is not None and program.failed and (judged or program.ended.how == "refused"):
             verdicts.append("wrong")  # else, without a launch, no kernel was at fault
         self.verdict = worst(verdicts)
-        self.compared = min((one.compared for one in judged), key=COMPARED.index, default="none")
+        self.compared = min((one.compared for one in results), key=COMPARED.index, default="none")
 
     @property
     def _is_interrupted(self) -> bool:
@@ -182,8 +183,7 @@ class Verdict:
             others = self.left.others
             names = f" of that name; others were: {', '.join(others)}" if others else ""
             return [*lines, f"no kernel was launched{names}"]
-        lines += [line for reference in self._references for line in reference.why()]
-        return [*lines, *self._by_verdict()]
+        return [*lines, *self._notes, *self._by_verdict()]
 
     def _by_verdict(self) -> list[str]:
         if self.verdict == "wrong":
@@ -192,7 +192,7 @@ class Verdict:
             return [f"the order of atomics decides an output of {_names(self._all(NONDETERMINISTIC))}"]
         if self.verdict == "right":
             by: dict[str, dict] = {}
-            for one in self.judged:
+            for one in self._all("right"):
                 by.setdefault(one.compared, {})[one.compared_by] = None
             return [f"the result was compared by {_some(names, kind)}" for kind, names in by.items()]
         if self.verdict == NO_FAULT:
@@ -204,7 +204,8 @@ class Verdict:
             of = "" if len(these) == len(self.judged) else f" of {_names(these)}"
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
             lines = [f"the program's {by} gave False, and the program passes all the same" for by in differed]
-            lines.append(f"nothing here compares the result{of}: {_HINT}" if not lines else _UNCHECKED)
+            lines += dict.fromkeys(f"{one.kernel}: {one.idle_check}" for one in these if one.idle_check)
+            lines.append(_UNCHECKED if differed else f"nothing here compares the result{of}: {_HINT}")
             differs = self.program.differs if self.program is not None else ()
             return [*told, *lines, *([_FAR, *differs] if differs else [])]
         return [
@@ -348,7 +349,7 @@ def verify(
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if devices.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
         kernel[grid](*listed, **named, **(constexprs or {}))
-    return Verdict(judged, left=left, strict=strict, references=how.references)
+    return Verdict(judged, left=left, strict=strict, notes=references.notes(how.references))
 
 
 def of_case(path, how: Judge) -> Verdict:

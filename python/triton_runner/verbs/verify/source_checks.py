@@ -12,6 +12,7 @@ these.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import functools
 import itertools
@@ -46,10 +47,11 @@ class Scope:
 
     statements: tuple
 
-    def at(self, line: int, column: int | None):
-        """The innermost statement at a place, with those around it. column: None where Python keeps none."""
-        within = [one for one in self.statements if _spans(one[0], line, column)]
-        return max(within, key=lambda one: len(one[1]), default=None)
+    def at(self, place: tuple[int, int]):
+        """The innermost statement at a line and column, with those around it."""
+        within = [one for one in self.statements if one[0].lineno <= place[0] <= one[0].end_lineno]
+        beside = [one for one in within if begin_of(one[0]) <= place]
+        return max(beside or within, key=lambda one: (len(one[1]), begin_of(one[0])), default=None)
 
     def depending(self, names: frozenset) -> list[tuple[ast.stmt, Use]]:
         """The checks and returns that depend on names, or on names that depend on these."""
@@ -78,27 +80,20 @@ def scope_of(code) -> Scope | None:
 def use_at(frame) -> Use:
     """Returns what the statement that a frame is at does with a value."""
     scope = scope_of(frame.f_code)
-    found = scope.at(*place_of(frame)) if scope else None
+    found = scope.at(place_of(frame)) if scope else None
     return use_of(*found) if found else Use()
 
 
-def place_of(frame) -> tuple[int, int | None]:
-    """The line that a frame is at, and its column, as several statements may share a line."""
-    at = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-    return (frame.f_lineno, None) if None in (at[0], at[2]) else (at[0], at[2])
+def place_of(frame) -> tuple[int, int]:
+    """The line and the column of a frame: several statements may stand in one line."""
+    positions = getattr(frame.f_code, "co_positions", lambda: iter(()))()  # Python 3.10 keeps none
+    at = next(itertools.islice(positions, frame.f_lasti // 2, None), (None,) * 4)
+    line, column = at[0], at[2]
+    return (line, column) if line is not None and column is not None else (frame.f_lineno, 1 << 30)
 
 
-def follows_on_line(statement: ast.stmt, place: tuple[int, int | None]) -> bool:
-    """Returns whether a statement stands on the line of a place, and after it."""
-    line, column = place
-    return column is not None and statement.lineno == line and statement.col_offset > column
-
-
-def _spans(statement: ast.stmt, line: int, column: int | None) -> bool:
-    if column is None:
-        return statement.lineno <= line <= statement.end_lineno
-    first = (statement.lineno, statement.col_offset)
-    return first <= (line, column) < (statement.end_lineno, statement.end_col_offset)
+def begin_of(statement: ast.stmt) -> tuple[int, int]:
+    return statement.lineno, statement.col_offset
 
 
 def is_at(statement: ast.stmt, line: int) -> bool:
@@ -234,7 +229,19 @@ def _scopes(file: str) -> dict[tuple[str, int], Scope]:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             is_checked = not any(map(_expects_failure, node.decorator_list))
             scopes[node.name, first] = Scope(tuple(_statements(node, ())) if is_checked else ())
+    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    lines = collections.Counter(node.lineno for node in lambdas)
+    scopes |= {
+        ("<lambda>", node.lineno): Scope(((_of_lambda(node.body), ()),))
+        for node in lambdas if lines[node.lineno] == 1
+    }  # fmt: skip
     return scopes
+
+
+def _of_lambda(body: ast.expr) -> ast.stmt:
+    """Returns a statement that does what a lambda does: it calls a check, or hands back a value."""
+    call = ast.copy_location(ast.Expr(body), body)
+    return call if _check(call) else ast.copy_location(ast.Return(body), body)
 
 
 def _expects_failure(decorator: ast.expr) -> bool:
