@@ -74,7 +74,9 @@ class Recorder:
         if event != "call":
             return
         code = frame.f_code
-        if code.co_qualname != self._name and code.co_name != "<module>":
+        name = getattr(code, "co_qualname", self._name)  # Python 3.10 keeps none
+        is_asked = name == self._name and code.co_name == self._name.rpartition(".")[2]
+        if not is_asked and code.co_name != "<module>":
             return
         if code.co_filename not in self._is_file:
             self._is_file[code.co_filename] = os.path.realpath(code.co_filename) == self._file
