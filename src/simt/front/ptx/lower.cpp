@@ -179,7 +179,8 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
       return true;
     case ptx::OperandKind::kVariable:
       out->variable = base->variable;
-      out->offset += base->integer;
+      out->offset =  // round 2^64, as addresses go
+          static_cast<int64_t>(static_cast<uint64_t>(out->offset) + static_cast<uint64_t>(base->integer));
       return true;
     case ptx::OperandKind::kInteger:
       out->place = constant(static_cast<uint64_t>(base->integer), 8);

@@ -116,11 +116,11 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
     if (l.is_entry_param(v, &offset)) {
       if (write || a.word_bytes > 8)
         return l.fail(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
-      a.offset += offset;
-      if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
-        return l.fail(in, "bytes " + std::to_string(address.offset) + " to " +
-                              std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
-                              std::string(v.name) + "'");
+      const uint64_t begin = static_cast<uint64_t>(address.offset) + offset;
+      if (begin > l.code.param_bytes || a.bytes() > l.code.param_bytes - begin)
+        return l.fail(in, std::to_string(a.bytes()) + " bytes at " + std::to_string(address.offset) +
+                              " are not in parameter '" + std::string(v.name) + "'");
+      a.offset = static_cast<int64_t>(begin);
       run = handler<load_param>;
     } else {
       // The variable's address is a constant; it also says which space this is.
