@@ -113,7 +113,9 @@ def draw(data: dict[str, dict]) -> None:
     for panel, (axis, found) in zip(axes.flat, data.items(), strict=False):
         for engine, times in found["milliseconds"].items():
             known = [(n, t) for n, t in zip(found["sizes"], times, strict=True) if t is not None]
-            panel.loglog(*zip(*known, strict=True), "o-", markersize=3, color=colors[engine], label=engine)
+            if known:
+                line = zip(*known, strict=True)
+                panel.loglog(*line, "o-", markersize=3, color=colors[engine], label=engine)
         panel.set_xlabel(axis)
         panel.set_ylabel("milliseconds")
         panel.grid(alpha=0.3)
