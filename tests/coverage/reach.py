@@ -1,15 +1,16 @@
-"""Finds which tests enter the functions of each file of C++, and writes reached.txt, which tests/room.py
-tells. Nothing is compiled for it but entries.c, which puts a breakpoint at each function of the release
-build: the first call of a function marks it and takes the breakpoint away. A golden case, a file of Python
-tests and a file of unit tests count by themselves; a case of PTX that tests/run_cases.py runs as machine code
-too is run both ways.
+"""Finds which tests enter the functions of each file of C++ and of each module of the package, and writes
+reached.txt, which tests/room.py tells. Nothing is compiled for it but entries.c, which puts a breakpoint at
+each function of the release build: the first call of a function marks it and takes the breakpoint away;
+entries.py notes the functions of Python. A golden case, a file of Python tests and a file of unit tests count
+by themselves; a case of PTX that tests/run_cases.py runs as machine code too is run both ways.
 
     python tests/coverage/reach.py                      runs what has no marks in build/reach yet, and writes
     python tests/coverage/reach.py --only debug dump    runs again what has one of these words in its path
     python tests/coverage/reach.py --only               runs nothing, and writes
+    python tests/coverage/reach.py --python             the modules alone, with the release build as it is
 
 `make develop`, `ninja -C build/release` and `python tests/golden/make.py` come before. A file of tests has
-LIMIT seconds: what it would enter later counts as not reached.
+LIMIT seconds (--limit): what it would enter later counts as not reached.
 """
 
 import argparse
@@ -38,6 +39,7 @@ LIMIT = 50
 COMMON = {"tests", "test", "python", "bindings", "cases"}  # words of paths that liken nothing
 EVERYTHING = "tests/python/package/"  # these tests are of the package as a whole, and enter most of it
 KINDS = {"case": 2, "python": 2, "unit": 1}  # how many tests of each kind a file of C++ gets
+OF_MODULE = 4  # how many a module gets
 SHARE = 0.25  # of the best test's score: what another needs to be told beside it
 ALIKE = 0.6  # likeness that a test needs which enters nothing but what most tests do
 
@@ -67,26 +69,34 @@ class Test:
 
     kind: str
     name: str
-    program: Program
+    program: Program | None  # None: only functions of Python are looked at
     command: list[str]
 
     @property
     def marks(self) -> pathlib.Path:
         return INTO / "marks" / self.name.replace("/", "@")
 
-    def run(self) -> None:
-        self.marks.unlink(missing_ok=True)
-        environment = os.environ | {
-            "LD_PRELOAD": str(INTO / "entries.so"), "REACH_MARKS": str(self.marks),
-            "REACH_LIST": str(INTO / f"{self.program.path.name}.list"),
-            "REACH_FILE": "/" + self.program.path.name, "PYTHONPATH": str(INTO / "site"),
-        }  # fmt: skip
+    @property
+    def lines(self) -> pathlib.Path:
+        """The functions of Python, one a line."""
+        return self.marks.with_name(f"{self.marks.name}.txt")
+
+    def run(self, limit: float) -> None:
+        self.lines.unlink(missing_ok=True)
+        environment = os.environ | {"REACH_PYTHON": str(self.lines), "PYTHONPATH": str(INTO / "site")}
+        if self.program:
+            self.marks.unlink(missing_ok=True)
+            environment |= {
+                "LD_PRELOAD": str(INTO / "entries.so"), "REACH_MARKS": str(self.marks),
+                "REACH_LIST": str(INTO / f"{self.program.path.name}.list"),
+                "REACH_FILE": "/" + self.program.path.name,
+            }  # fmt: skip
         process = subprocess.Popen(
             self.command, cwd=ROOT, env=environment, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            process.wait(LIMIT)
+            process.wait(limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -95,6 +105,9 @@ class Test:
         """The names of the functions that it entered; of a test that was not run none."""
         marks = self.marks.read_bytes() if self.marks.is_file() else b""
         return {name for name, mark in zip(self.program.names, marks, strict=False) if mark}
+
+    def entered_in_python(self) -> set[str]:
+        return set(self.lines.read_text().splitlines()) if self.lines.is_file() else set()
 
 
 def core() -> pathlib.Path:
@@ -107,8 +120,14 @@ def core() -> pathlib.Path:
     link = subprocess.run(commands, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
     link = link.replace("-Wl,-s ", "").replace(f"-o {name}", f"-o {into}")
     subprocess.run(link, shell=True, cwd=BUILD, check=True)
-    package_site(ROOT, INTO, INTO / "site")
     return into
+
+
+def make_site(build: pathlib.Path) -> None:
+    """The package that tests import, whose processes begin with entries.py."""
+    site = package_site(ROOT, build, INTO / "site")
+    with (site / "sitecustomize.py").open("a") as file:
+        file.write((HERE / "entries.py").read_text())
 
 
 def of_case(path: pathlib.Path, tool: Program) -> Test:
@@ -121,6 +140,17 @@ def of_case(path: pathlib.Path, tool: Program) -> Test:
     return Test("case", str(path.relative_to(ROOT)), tool, ["bash", "-c", runs])
 
 
+def python_tests(extension: Program | None) -> list[Test]:
+    tests, pytest = [], [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    for path in [None, *sorted((ROOT / "tests" / "python").rglob("test_*.py"))]:
+        if path is None:  # the functions that every import enters
+            command = [sys.executable, "-c", "import triton_runner; triton_runner.jit"]
+        else:
+            command = [*pytest, str(path)]
+        tests.append(Test("python", str(path.relative_to(ROOT)) if path else "import", extension, command))
+    return tests
+
+
 def all_tests() -> list[Test]:
     tool = Program.read(BUILD / "tests" / "tools" / "case_tool")
     cases = [
@@ -128,14 +158,9 @@ def all_tests() -> list[Test]:
         if path.suffix in (".ttir", ".ttgir", ".ptx", ".amdgcn")
     ]  # fmt: skip
     tests = [of_case(path, tool) for path in sorted(cases)]
-    extension = Program.read(core())
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    for path in [None, *sorted((ROOT / "tests" / "python").rglob("test_*.py"))]:
-        if path is None:  # the functions that every import enters
-            command = [sys.executable, "-c", "import triton_runner; triton_runner.jit"]
-        else:
-            command = [*pytest, str(path)]
-        tests.append(Test("python", str(path.relative_to(ROOT)) if path else "import", extension, command))
+    extension = core()
+    make_site(INTO)
+    tests += python_tests(Program.read(extension))
     for binary in sorted(BUILD.glob("*_test")):
         program = Program.read(binary)
         for path in sorted((ROOT / "src" / binary.name.removesuffix("_test")).rglob("*_test.cpp")):
@@ -301,24 +326,52 @@ def digest(tests: list[Test]) -> dict[str, list[str]]:
     return {file: names for file, names in told.items() if names}
 
 
+def of_cpp_before() -> dict[str, list[str]]:
+    """The rows of C++ that reached.txt has."""
+    rows = (line.partition(": ") for line in OUT.read_text().splitlines())
+    return {file: tests.split() for file, _, tests in rows if file.endswith(".cpp")}
+
+
+def modules(tests: list[Test]) -> dict[str, list[str]]:
+    """The tests that say most about each module of the package."""
+    every = next(test for test in tests if test.name == "import").entered_in_python()
+    entered = {
+        test.name: test.entered_in_python() - every for test in tests
+        if test.kind == "python" and test.name != "import" and EVERYTHING not in test.name
+    }  # fmt: skip
+    names: dict[str, list[str]] = collections.defaultdict(list)
+    for function in set().union(*entered.values()):
+        names[function.partition(":")[0]].append(function.rpartition(".")[2])
+    files_of = lambda function: {function.partition(":")[0]}  # noqa: E731
+    found = chosen(entered, files_of, lambda file: " ".join(names[file]), OF_MODULE)
+    return {file: [one[2] for one in rows] for file, rows in sorted(found.items()) if rows and (ROOT / file).is_file()}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--only", nargs="*", metavar="WORD", help="run tests whose path has one of these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS", help="for a file of tests")
+    parser.add_argument("--python", action="store_true", help="of modules alone")
     arguments = parser.parse_args()
     (INTO / "marks").mkdir(parents=True, exist_ok=True)
-    compile_it = ["cc", "-O1", "-shared", "-fPIC", "-o", str(INTO / "entries.so"), str(HERE / "entries.c")]
-    subprocess.run([*compile_it, "-ldl"], check=True)
-    tests = all_tests()
-    if arguments.only is None:
-        chosen = [test for test in tests if not test.marks.is_file()]
+    if arguments.python:
+        make_site(BUILD)
+        tests = python_tests(None)
     else:
-        chosen = [test for test in tests if any(word in test.name for word in arguments.only)]
+        compile_it = ["cc", "-O1", "-shared", "-fPIC", "-o", str(INTO / "entries.so"), str(HERE / "entries.c")]
+        subprocess.run([*compile_it, "-ldl"], check=True)
+        tests = all_tests()
+    if arguments.only is None:
+        asked = [test for test in tests if not (test.marks if test.program else test.lines).is_file()]
+    else:
+        asked = [test for test in tests if any(word in test.name for word in arguments.only)]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(Test.run, chosen))
-    found = digest(tests)
-    OUT.write_text("".join(f"{file}: {' '.join(names)}\n" for file, names in found.items()))
-    print(f"{len(chosen)} tests were run; {OUT.relative_to(ROOT)} has {len(found)} files of C++")
+        list(pool.map(lambda test: test.run(arguments.limit), asked))
+    found = of_cpp_before() if arguments.python else digest(tests)
+    found |= modules(tests)
+    OUT.write_text("".join(f"{file}: {' '.join(names)}\n" for file, names in sorted(found.items())))
+    print(f"{len(asked)} tests were run; {OUT.relative_to(ROOT)} has {len(found)} files")
     return 0
 
 
