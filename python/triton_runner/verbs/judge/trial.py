@@ -137,7 +137,7 @@ class Trial:
             self._choose(own)
             yield
             if not self._is_script:
-                self.faults += between.narrowed(own, self._call("low bits", is_generated=True))
+                self._look_at_low_bits()
                 yield
         if self._options.generated:
             self._generated = self._second_verdict()
@@ -147,8 +147,13 @@ class Trial:
         is_far = all(fault.advice == evidence.AT_THAT_ELEMENT for fault in self.faults)
         if is_far and not self._is_script:
             with contextlib.suppress(_Stopped):
-                low = self._call("low bits", is_generated=True)
-                self.faults = between.narrowed(self._own, low) + self.faults
+                self._look_at_low_bits()
+
+    def _look_at_low_bits(self) -> None:
+        """Calls the answer with inputs that differ in their last bits. What it does not see says more than an
+        element of this call that is off."""
+        low = self._call("low bits", is_generated=True)
+        self.faults = between.narrowed(self._own, low) + self.faults
 
     def _with_path(self, text: str) -> str:
         """A text that names the answer's own file, and not the copy that ran."""
