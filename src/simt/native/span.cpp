@@ -144,8 +144,10 @@ SpanFinder::Fact SpanFinder::result(const Instr& in, const NativeRow& row, std::
         if (!o[k].uniform) condition(kind, k);
       return product(), gives();
     }
+    case Form::kPack:  // a word that goes up evenly does so above 32 others, too
     case Form::kWiden:
-      if (!f.uniform) condition(is_op(row.op, kExtendSigned) ? Condition::kSigned : Condition::kUnsigned, 0);
+      if (!o[0].uniform)
+        condition(is_op(row.op, kExtendSigned) ? Condition::kSigned : Condition::kUnsigned, 0);
       return gives();
     default:
       return f;

@@ -94,7 +94,7 @@ class Text {
     uint32_t at = below(3) ? static_cast<uint32_t>(below(8)) : static_cast<uint32_t>(below(most));
     if (goes_wrong_ && below(6) == 0) at = most + 12 + static_cast<uint32_t>(below(8));
     const std::string from = std::to_string(at);
-    switch (below(9)) {
+    switch (below(11)) {
       case 0:
         line("add.s32 %r4, %r3, " + from + ";");
         line("mad.wide.s32 %rd8, %r4, " + bytes + ", " + tensor + ";");
@@ -138,6 +138,25 @@ class Text {
         line("mul.wide.s32 %rd7, %r4, " + bytes + ";");
         line("add.s64 %rd8, " + tensor + ", %rd7;");
         break;
+      case 8:  // two words, of which the lower one has the lanes
+        line("mov.b64 {%r4, %r5}, " + tensor + ";");
+        line("mad.lo.s32 %r4, %r3, " + bytes + ", %r4;");
+        if (goes_wrong_ && below(6) == 0) {
+          line("shr.u32 %r6, %r3, " + std::to_string(below(2) ? 5 : 0) + ";");
+          line("add.s32 %r5, %r5, %r6;");
+        }
+        line("mov.b64 %rd8, {%r4, %r5};");
+        break;
+      case 9: {  // the lower word goes past its end after 16 words, or just does not
+        const bool goes_past = goes_wrong_ && below(4) == 0;
+        const uint32_t first = 0u - 4 * (goes_past ? 16 : words * threads);
+        line("mad.lo.s32 %r4, %r3, " + bytes + ", " + std::to_string(first) + ";");
+        line("mov.b32 %r5, 0;");
+        line("mov.b64 %rd7, {%r4, %r5};");
+        line("sub.s64 %rd7, %rd7, " + std::to_string(first) + ";");
+        line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      }
       default:
         line("add.s32 %r4, %r9, %r3;");
         line("mad.wide.s32 %rd8, %r4, " + bytes + ", " + tensor + ";");
@@ -202,7 +221,9 @@ std::string run(exec::Kernel& kernel, uint32_t seed, uint32_t checks, bool goes_
   options.threads = 1;
   options.checks |= checks;
   const exec::LaunchResult error = kernel.launch(options, args, there);
-  return error ? error->str() : "";
+  const std::string text = error ? error->str() : "";
+  // The memory that is next to it is the launch's own, which is elsewhere each time.
+  return text.substr(0, text.find(", which is not memory"));
 }
 
 std::unique_ptr<exec::Kernel> load(const std::string& text) {

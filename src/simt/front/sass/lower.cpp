@@ -325,6 +325,7 @@ void SassLowering::resolve_jumps() {
     const uint32_t to = starts_[sass::index_of(function_, address)];
     Instr& jump = code.instrs[at];
     jump.data = &code.instrs[to];
+    code.targets.insert(to);
     if (jump.run == branch && jump.guard != kNoRegister && code.instrs[to].run == meet_region &&
         after_plain(at) == to)
       jump.run = branch_over;
