@@ -1,5 +1,5 @@
-// Parses ops that the table lacks: they are kept as literal text with holes for what the graph must know
-// (operands, attributes, regions).
+// Parses ops that the table lacks, and those whose row describes no text: they are kept as literal text with
+// holes for what the graph must know (operands, attributes, regions).
 //
 // Nothing says where such an op ends, so lines do: it goes on while brackets are open, after a comma, colon,
 // arrow or equals sign, and otherwise ends where the next line starts something new.

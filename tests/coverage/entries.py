@@ -1,5 +1,5 @@
-"""Records which functions of the package a process enters, for reach.py, as entries.c does for C++. It runs as
-a process starts (sitecustomize), and writes a line a function to the file that REACH_PYTHON names:
+"""Records which functions of the package a process enters, for reach.py, as entries.c does for C++. It runs
+as a process starts (sitecustomize), and writes a line a function to the file that REACH_PYTHON names:
 python/triton_runner/_kernel/dumps/picture.py:heat_map.
 """
 

@@ -344,7 +344,8 @@ def modules(tests: list[Test]) -> dict[str, list[str]]:
         names[function.partition(":")[0]].append(function.rpartition(".")[2])
     files_of = lambda function: {function.partition(":")[0]}  # noqa: E731
     found = chosen(entered, files_of, lambda file: " ".join(names[file]), OF_MODULE)
-    return {file: [one[2] for one in rows] for file, rows in sorted(found.items()) if rows and (ROOT / file).is_file()}
+    there = {file: rows for file, rows in found.items() if rows and (ROOT / file).is_file()}
+    return {file: [one[2] for one in rows] for file, rows in there.items()}
 
 
 def main() -> int:
@@ -359,8 +360,8 @@ def main() -> int:
         make_site(BUILD)
         tests = python_tests(None)
     else:
-        compile_it = ["cc", "-O1", "-shared", "-fPIC", "-o", str(INTO / "entries.so"), str(HERE / "entries.c")]
-        subprocess.run([*compile_it, "-ldl"], check=True)
+        files = ["-o", str(INTO / "entries.so"), str(HERE / "entries.c"), "-ldl"]
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", *files], check=True)
         tests = all_tests()
     if arguments.only is None:
         asked = [test for test in tests if not (test.marks if test.program else test.lines).is_file()]

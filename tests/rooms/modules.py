@@ -134,8 +134,8 @@ def of_module(path: pathlib.Path) -> Facts:
     users = users_of(name, path)
     used = grouped([("", users), ("", used_outside(name))]) or "nobody by name"
     imported = may_import(name, path)
-    if path == folder and verb and path.with_name("run.py").is_file():  # what a verb does, its run does
-        path, name = path.with_name("run.py"), f"{name}.run"
+    if path == folder and verb:  # what a verb does, its parts do
+        path = next(one for part in ("run", "command") if (one := path.with_name(f"{part}.py")).is_file())
     own = tests_of(path)
     small_use = [one for one in [f"tests/python/cli/verbs/{verb}.txt"] if (ROOT / one).is_file()]
     tests = [("", own), ("of the folder: ", told(folder) if folder != path and folder.is_file() else [])]
