@@ -30,14 +30,14 @@ namespace {
 
 class SpanRuns {
  public:
-  SpanRuns(Code& code, const PartsOf& parts) : code_(code), parts_(parts) {}
+  SpanRuns(Code& code, const PartsOf& parts) : code_(code), parts_(parts), finder_(code) {}
 
   std::vector<SpanRun> find(const std::function<void()>& begin_run) {
     std::vector<SpanRun> runs;
     for (uint32_t i = 0; i < code_.instrs.size();) {
       const uint32_t begin = i;
-      finder_.emplace(code_), halves_ = {};
       finder_->begin(begin);
+      halves_ = {};
       begin_run();
       while (i < code_.instrs.size() && finder_->size() < kMostParts)
         if (const uint32_t count = take(i, i == begin))

@@ -208,7 +208,7 @@ class SassLowering : public Emitter {
   // The 64 bits that two registers are, by the places of both: kept as long as none of them is written.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> pairs_;
   std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint32_t>> new_pairs_;  // of this instruction
-  // Which register another one is a copy of, by places, as long as none of both is written.
+  // A register is here with the one that it is a copy of, by places, as long as neither is written.
   std::map<uint32_t, uint32_t> copies_;
   std::optional<std::pair<uint32_t, uint32_t>> new_copy_;  // of this instruction
   uint32_t known_pair(uint32_t low, uint32_t high) const;  // kNoRegister: no place has these 64 bits
