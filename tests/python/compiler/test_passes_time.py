@@ -57,10 +57,11 @@ def test_each_stage_is_divided(times):
     assert runs["cubin", "ptxas"] == {"scaled": 1} and found["cubin", "ptxas"].parts[0].seconds > 0
 
 
-def test_the_pass_that_takes_minutes_is_on_top(times):
-    """The SLP vectorizer of LLVM, for an unrolled product; Triton does not run it for sm_80."""
+def test_a_pass_that_one_target_runs_is_its_alone(times):
+    """The SLP vectorizer of LLVM, which takes longest for an unrolled product on an idle machine; Triton does
+    not run it for sm_80. On a busy machine another pass may have waited longer."""
     passes = groups(times)["llir", "llvm.optimize_module"].parts
-    assert passes[0].name == "SLPVectorizerPass"
+    assert [one.seconds > 0 for one in passes if one.name == "SLPVectorizerPass"] == [True]
     other = times_of(kernels.scaled, **SCALED, target="cuda:80", to="llir")
     passes = groups(other)["llir", "llvm.optimize_module"].parts
     assert passes and "SLPVectorizerPass" not in [one.name for one in passes]
