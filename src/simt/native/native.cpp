@@ -22,6 +22,7 @@
 #include "native/span_runs.h"
 #include "native/span_writer.h"
 #include "native/writer.h"
+#include "ops/barrier.h"
 #include "ops/memory.h"
 #include "ops/move.h"
 #include "ops/warp.h"
@@ -37,13 +38,14 @@ struct Native {
   Handler first;   // that instruction's own
   uint32_t count;  // instructions
   RunLanes run;    // null: of moves
-  // The longer run with loads and stores that begins here, if one does.
+  // The runs with loads and stores that begin here, the longest first.
   struct WithSpans {
-    Handler otherwise;  // where it is not for a path
     uint32_t count = 0;
     RunSpans run = nullptr, run_checked = nullptr;
     std::shared_ptr<Spans> spans;
-  } with_spans{};
+  };
+  std::vector<WithSpans> with_spans{};
+  Handler otherwise = nullptr;  // where none of these is for a path
 };
 
 namespace {
@@ -62,18 +64,15 @@ void run_native(Lanes& lanes, const Operands& in) {
 
 // A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses. Of rows
 // the checks are asked before.
-void run_spans(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const Native::WithSpans& n = instr_of(in).native->with_spans;
-  const Launch& launch = *x.worker->launch;
-  std::byte* begins[2 * kMostAccesses];
+bool makes_spans(Exec& x, const Operands& in, const Native::WithSpans& n) {
+  std::byte* begins[kBegins];
   RowAccess rows[kMostAccesses];
   const Spans& spans = *n.spans;
   const bool is_checked = x.worker->checks;
-  if (x.mask || !x.whole_runs || x.worker->counting || (launch.options->checks & exec::kCheckView) ||
-      x.count != x.code().threads || x.pc + (n.count - 1) > x.limit ||
-      (is_checked && spans.patience_of_checks.is_gone()) || !begin_spans(x, spans, begins))
-    return n.otherwise(lanes, in);
+  if (x.pc + (n.count - 1) > x.limit ||
+      (is_checked && (spans.block.is_needed || spans.patience_of_checks.is_gone())) ||
+      !begin_spans(x, spans, begins))
+    return false;
   const size_t count = spans.accesses.size();
   if (is_checked) {
     for (size_t i = 0; i < count; ++i) {
@@ -86,13 +85,25 @@ void run_spans(Lanes& lanes, const Operands& in) {
                  a.guard == kNoRegister ? nullptr : x.reg<int8_t>(a.guard),
                  a.guard_flip};
     }
-    if (!spans.patience_of_checks.tell(x.may_make_rows({rows, count}))) return n.otherwise(lanes, in);
+    if (!spans.patience_of_checks.tell(x.may_make_rows({rows, count}))) return false;
   }
   if (spans.stores) x.worker->launch->progress.changed();
   (is_checked ? n.run_checked : n.run)(x.regs, 0, x.count, 0, begins, SpanWriter::constants());
   if (is_checked) x.made_rows({rows, count});
+  for (size_t b = 0; b < spans.block.passes.size(); ++b) x.cta->barriers[b].passed += spans.block.passes[b];
   x.pc += n.count - 1;
   x.beyond += n.count - 1;
+  return true;
+}
+
+void run_spans(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const Native& n = *instr_of(in).native;
+  if (!x.mask && x.whole_runs && !x.worker->counting && x.count == x.code().threads &&
+      !(x.worker->launch->options->checks & exec::kCheckView))
+    for (const Native::WithSpans& run : n.with_spans)
+      if (makes_spans(x, in, run)) return;
+  n.otherwise(lanes, in);
 }
 
 // Moves, and the load after them into the registers that they fill (what a masked load gives instead): where all threads load,
@@ -288,13 +299,13 @@ class Parts {
     return {part(in, copy_register(a.word_bytes), a.regs[0], place->second)};
   }
 
-  // A half of a warp reads what the other one has left: where the run goes on to overwrite that, a place of its own keeps it.
+  // A part of a warp reads what the other one has left: where the run goes on to overwrite that, a place of its own keeps it.
   std::vector<Instr> kept_for_others(Instr shuffle, uint32_t index) {
     const size_t end = std::min(code_.instrs.size(), index + kMostParts);
     bool is_overwritten = shuffle.d == shuffle.a;
     for (size_t k = index + 1; k < end && !code_.targets.contains(static_cast<uint32_t>(k)); ++k)
       is_overwritten = is_overwritten || code_.instrs[k].d == shuffle.a;
-    if (!is_overwritten || !moves_up(shuffle)) return {shuffle};
+    if (!is_overwritten || read_of_other_half(shuffle) == kNoRegister) return {shuffle};
     const Instr keep = part({}, copy_register(4), temporary(4, index), shuffle.a);
     shuffle.a = keep.d;
     return {keep, shuffle};
@@ -395,7 +406,6 @@ std::vector<uint32_t> local_places(const Code& code, const std::vector<Instr>& r
       if (!has(read, p) && !has(local, p)) local.push_back(p);
     });
   }
-  for (const Instr& in : run) std::erase(local, read_of_other_half(in));
   std::sort(local.begin(), local.end());
   return local;
 }
@@ -406,7 +416,8 @@ void drop_unread(std::vector<Instr>& run, std::span<const uint32_t> local) {
   std::vector<Instr> kept;
   for (auto in = run.rbegin(); in != run.rend(); ++in) {
     const SpanPart* span = span_of(*in);
-    bool is_needed = span && span->store;
+    const SharedPart* shared = shared_of(*in);
+    bool is_needed = (span && span->store) || (shared && shared->store) || in->run == phase_part;
     each_write(*in, [&](uint32_t p) {
       is_needed = is_needed || read.contains(p) || !std::binary_search(local.begin(), local.end(), p);
     });
@@ -458,16 +469,29 @@ void compile_runs(Code& code) {
     for (; i < code.instrs.size() && run.body.size() < kMostParts; ++i) {
       if (i == run.begin ? code.instrs[i].guard != kNoRegister : code.targets.contains(i)) break;
       const std::vector<Instr> more = parts.of(i);
-      if (more.empty() || filled_load(code, i) || !halves.fits(more)) break;
-      run.body.insert(run.body.end(), more.begin(), more.end());
+      if (more.empty() || filled_load(code, i)) break;
+      for (const Instr& part : more) {
+        if (!halves.fits(part)) {
+          run.body.push_back(end_of_phase());
+          halves = {};
+          halves.fits(part);
+        }
+        run.body.push_back(part);
+      }
     }
     run.count = i - run.begin;
     if (run.count >= kLeast) runs.push_back(std::move(run));
     if (i == run.begin) ++i;
   }
   const auto parts_of = [&](uint32_t i) { return parts.of(i); };
-  for (SpanRun& run : find_span_runs(code, [&] { parts.begin_run(); }, parts_of))
-    runs.push_back({std::move(run)});
+  const auto meets = [](const Instr& in) {
+    return in.run == handler<bar_sync> || in.run == access_handler({.space = Space::kShared}, true);
+  };
+  for (const SpanFinder::Kind kind : {SpanFinder::kBlock, SpanFinder::kRows}) {
+    if (kind == SpanFinder::kBlock && std::ranges::none_of(code.instrs, meets)) continue;
+    for (SpanRun& run : find_span_runs(code, kind, [&] { parts.begin_run(); }, parts_of))
+      if (kind == SpanFinder::kRows || run.spans->block.is_needed) runs.push_back({std::move(run)});
+  }
   std::vector<uint32_t> uniform;
   for (const Constant& c : code.constants)
     if (c.kind != Constant::kThread) uniform.push_back(c.offset);
@@ -485,7 +509,7 @@ void compile_runs(Code& code) {
     std::vector<Instr> checked = run.body;
     drop_unread(run.body, local);
     run.checked_at = run.at = append(run.body, local);
-    if (run.spans &&
+    if (run.spans && !run.spans->block.is_needed &&
         std::ranges::any_of(run.spans->accesses, [](const auto& a) { return a.guard != kNoRegister; })) {
       for (const Spans::Access& a : run.spans->accesses) std::erase(local, a.guard);
       drop_unread(checked, local);
@@ -510,8 +534,9 @@ void compile_runs(Code& code) {
     if (run.spans) {
       if (!run.spans->slice.empty())
         run.spans->prepare = reinterpret_cast<RunLanes>(pages.get() + run.prepare_at);
-      native.with_spans = {in.run, count, reinterpret_cast<RunSpans>(pages.get() + run.at),
-                           reinterpret_cast<RunSpans>(pages.get() + run.checked_at), run.spans};
+      if (!native.otherwise) native.otherwise = in.run;
+      native.with_spans.push_back({count, reinterpret_cast<RunSpans>(pages.get() + run.at),
+                                   reinterpret_cast<RunSpans>(pages.get() + run.checked_at), run.spans});
       in.run = run_spans;
       in.computes = false;  // its run loads and stores
     } else {
@@ -528,7 +553,7 @@ void compile_runs(Code&) {}
 
 size_t count_span_runs(const Code& code) {
   return static_cast<size_t>(std::count_if(code.instrs.begin(), code.instrs.end(), [](const Instr& in) {
-    return in.native && in.native->with_spans.spans;
+    return in.native && !in.native->with_spans.empty();
   }));
 }
 

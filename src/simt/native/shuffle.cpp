@@ -53,16 +53,13 @@ bool HalvesRead::fits_write(uint32_t place) {
   return true;
 }
 
-bool HalvesRead::fits(const std::vector<Instr>& parts) {
-  for (const Instr& in : parts) {
-    if (const uint32_t place = read_of_other_half(in); place != kNoRegister) {
-      // The second half of a warp finds what the first has left; the first half finds what was there before the run.
-      if (!moves_up(in) && has(written_, place)) return false;
-      read_.push_back(place);
-    }
-    if (!fits_write(in.d)) return false;
+bool HalvesRead::fits(const Instr& part) {
+  if (const uint32_t place = read_of_other_half(part); place != kNoRegister) {
+    // The second half of a warp finds what the first has left; the first half finds what was there before the phase.
+    if (!moves_up(part) && has(written_, place)) return false;
+    read_.push_back(place);
   }
-  return true;
+  return fits_write(part.d);
 }
 
 }  // namespace triton_runner::simt

@@ -1,5 +1,6 @@
 // Shuffles of a warp in native code, which has half of a warp at a time (or a quarter): the other half is in the register file. What a shuffle
-// reads there has to be what the instruction would read, so that a run ends before it where that is not so (HalvesRead).
+// reads there has to be what the instruction would read, so that a phase of the run (phases.h) ends before it where that is not so
+// (HalvesRead).
 #pragma once
 #include <optional>
 #include <vector>
@@ -14,10 +15,10 @@ bool moves_up(const Instr& part);
 // The rows of these parts; null: the handler is none of theirs.
 const NativeRow* shuffle_row(Handler run);
 
-// Says whether a run can go on with parts.
+// Says whether a phase can go on with a part.
 class HalvesRead {
  public:
-  bool fits(const std::vector<Instr>& parts);
+  bool fits(const Instr& part);
   // Writes that have no parts of their own.
   bool fits_write(uint32_t place);
 

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "ops/barrier.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -30,6 +32,12 @@ void SpanFinder::begin(uint32_t at) {
   begin_ = at;
   facts_.clear(), parts_.clear(), needs_.clear(), accesses_.clear(), copies_.clear();
   is_past_exit_ = false;
+  block_ = {};
+}
+
+void SpanFinder::end_phase() {
+  parts_.push_back(simt::end_of_phase());
+  needs_.emplace_back();
 }
 
 SpanFinder::Fact SpanFinder::fact(uint32_t place, Element e) {
@@ -46,6 +54,8 @@ SpanFinder::Fact SpanFinder::fact(uint32_t place, Element e) {
       f.known = std::make_shared<std::vector<uint64_t>>(code_.threads, c.low);
     } else if (c.kind == Constant::kThread) {
       f.known = std::make_shared<std::vector<uint64_t>>(code_.thread_values[c.low]);
+    } else if (c.kind == Constant::kShared && code_.cluster == std::array<uint32_t, 3>{1, 1, 1}) {
+      f.known = std::make_shared<std::vector<uint64_t>>(code_.threads, c.low);
     }
     if (f.known && f.kind != Fact::kNothing) return known_fact(std::move(f));
   } else if (e == Element::kPredicate) {
@@ -186,12 +196,24 @@ bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRea
       static_cast<uint64_t>(access.offset) % access.bytes() != 0 || accesses_.size() == kMostAccesses)
     return false;
   const Fact address = fact(in.a, Element::kLong);
-  if (address.kind == Fact::kNothing || address.uniform || (!address.whole && !address.even)) return false;
+  if (address.kind == Fact::kNothing || (!address.whole && !address.even)) return false;
+  const auto [first, lanes] = lanes_on(in);
+  if (address.uniform && !(store && lanes == 1)) return false;
+  block_.is_needed = block_.is_needed || lanes != code_.threads;
   SpanPart span{store, access.words, {}, {}, static_cast<uint32_t>(accesses_.size())};
+  if (lanes != code_.threads) span.lanes = first + lanes;
+  const auto fits = [&] {
+    return std::all_of(access.regs, access.regs + access.words,
+                       [&](uint32_t p) { return store || p == kNoRegister || halves.fits_write(p); });
+  };
+  if (!fits()) {
+    end_phase();
+    halves = {};
+    fits();
+  }
   for (uint32_t k = 0; k < access.words; ++k) {
     span.regs[k] = span.fill[k] = access.regs[k];
     if (store && access.regs[k] == kNoRegister) return false;
-    if (!store && access.regs[k] != kNoRegister && !halves.fits_write(access.regs[k])) return false;
   }
   std::unordered_map<uint32_t, uint32_t> moved;
   for (const Instr& move : moves) {
@@ -204,7 +226,9 @@ bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRea
                       .offset = static_cast<uint64_t>(access.offset),
                       .bytes = access.bytes(),
                       .store = store,
-                      .at = at - begin_};
+                      .at = at - begin_,
+                      .first = first,
+                      .lanes = lanes};
   if (in.guard != kNoRegister) {
     const auto [copy, is_new] = copies_.try_emplace(in.guard, 0);
     if (is_new) {
@@ -227,6 +251,64 @@ bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRea
   return true;
 }
 
+// The first lane and how many after it may be on under the instruction's guard.
+std::pair<uint32_t, uint32_t> SpanFinder::lanes_on(const Instr& in) {
+  if (kind_ == kRows || in.guard == kNoRegister) return {0, code_.threads};
+  const Fact guard = fact(in.guard, Element::kPredicate);
+  if (guard.kind != Fact::kKnown) return {0, code_.threads};
+  const auto is_on = [&](uint64_t v) { return (v != 0) != (in.guard_flip != 0); };
+  const std::vector<uint64_t>& v = *guard.known;
+  const auto first = std::find_if(v.begin(), v.end(), is_on);
+  const auto end = std::find_if(v.rbegin(), v.rend(), is_on).base();
+  if (first >= end) return {0, code_.threads};
+  return {static_cast<uint32_t>(first - v.begin()), static_cast<uint32_t>(end - first)};
+}
+
+bool SpanFinder::add_shared(uint32_t at) {
+  const Instr& in = code_.instrs[at];
+  const bool store = in.run == access_handler({.space = Space::kShared}, true);
+  if (kind_ == kRows || (!store && in.run != access_handler({.space = Space::kShared}, false))) return false;
+  const Fact address = fact(in.a, Element::kWord);
+  if (address.kind != Fact::kKnown) return false;
+  std::vector<uint64_t> is_on;
+  if (in.guard != kNoRegister) {
+    const Fact guard = fact(in.guard, Element::kPredicate);
+    if (guard.kind != Fact::kKnown) return false;
+    is_on = *guard.known;
+    for (uint64_t& on : is_on) on = (on != 0) != (in.guard_flip != 0);
+  }
+  const std::optional<SharedPart> found =
+      shared_access(*static_cast<const Access*>(in.data), store, *address.known, is_on);
+  if (!found) return false;
+  block_.is_needed = true;
+  block_.shared_end = std::max(block_.shared_end, end_of(*found));
+  Instr part;
+  part.run = shared_part;
+  part.data = code_.keep(*found);
+  each_write(part, [&](uint32_t place) {
+    facts_[place] = {.place = place, .bytes = 4};
+    copies_.erase(place);
+  });
+  parts_.push_back(part);
+  needs_.emplace_back();
+  return true;
+}
+
+// A barrier of all threads: who makes the run has them, and shared memory is between phases.
+bool SpanFinder::add_barrier(uint32_t at) {
+  const Instr& in = code_.instrs[at];
+  if (kind_ == kRows || in.run != handler<bar_sync> || in.guard != kNoRegister) return false;
+  const Fact number = fact(in.a, Element::kWord);
+  if (number.kind != Fact::kKnown || !number.uniform || number.known->front() >= block_.passes.size()) return false;
+  if (in.b != kNoRegister) {
+    const Fact threads = fact(in.b, Element::kWord);
+    if (threads.kind != Fact::kKnown || !threads.uniform || threads.known->front() != code_.threads) return false;
+  }
+  block_.is_needed = true;
+  ++block_.passes[number.known->front()];
+  return true;
+}
+
 std::vector<Instr> SpanFinder::body() const {
   std::vector<Instr> body, waiting;
   for (const Instr& in : parts_) {
@@ -238,7 +320,7 @@ std::vector<Instr> SpanFinder::body() const {
     };
     const SpanPart* span = span_of(in);
     for (size_t i = 0; i < waiting.size();) {
-      bool is_needed = span && span->store;
+      bool is_needed = (span && span->store) || ends_phase(in);
       each_read(waiting[i], nullptr, [&](uint32_t p) { is_needed = is_needed || has(writes, p); });
       each_write(waiting[i], [&](uint32_t p) { is_needed = is_needed || has(reads, p) || has(writes, p); });
       if (!is_needed) {
@@ -306,6 +388,7 @@ std::shared_ptr<Spans> SpanFinder::finish() {
     spans_->stores = spans_->stores || a.access.store;
   }
   if (is_past_exit_) spans_->patience_of_checks.left = 0;
+  spans_->block = block_;
   spans_->seen = new_bytes(sizeof(Spans::Seen) * accesses_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!needed_[i]) continue;
@@ -381,10 +464,11 @@ struct Range {
 
 // Native code goes through a run 16 lanes at a time, so that no store may come to what another lane accesses. The same piece,
 // lane by lane, is none's but the lane's.
-bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins, uint32_t count) {
+bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins) {
   const auto range = [&](size_t i) {
-    const auto begin = reinterpret_cast<uint64_t>(begins[i]);
-    return Range{begin, begin + uint64_t{accesses[i].bytes} * count};
+    const Spans::Access& a = accesses[i];
+    const uint64_t begin = reinterpret_cast<uint64_t>(begins[i]) + uint64_t{a.bytes} * a.first;
+    return Range{begin, begin + uint64_t{a.bytes} * a.lanes};
   };
   Range loaded, stored;
   for (size_t i = 0; i < accesses.size(); ++i) {
@@ -400,7 +484,16 @@ bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins,
   return true;
 }
 
+// Whether nobody has arrived at a barrier of the run, and its shared memory is there.
+bool is_open(const Cta& cta, const Spans::Block& block) {
+  if (block.shared_end > cta.shared_bytes) return false;
+  for (size_t b = 0; b < block.passes.size(); ++b)
+    if (block.passes[b] != 0 && cta.barriers[b].arrived != 0) return false;
+  return true;
+}
+
 bool look(Exec& x, const Spans& spans, std::byte** begins) {
+  if (spans.block.is_needed && !is_open(*x.cta, spans.block)) return false;
   for (const Spans::Condition& c : spans.whole)
     if (!holds(x, c)) return false;
   if (spans.prepare) spans.prepare(x.regs, 0, kStrip);
@@ -409,13 +502,13 @@ bool look(Exec& x, const Spans& spans, std::byte** begins) {
   for (size_t i = 0; i < spans.accesses.size(); ++i) {
     const Spans::Access& a = spans.accesses[i];
     const Lane l = lane_of(x, a.place, 8);
-    const uint64_t at = l.first + a.offset;
-    if (l.step != static_cast<int64_t>(a.bytes) || at % a.bytes != 0) return false;
-    const exec::Allocation* there = x.worker->memory.known(at, uint64_t{a.bytes} * x.count);
+    const uint64_t at = l.first + a.offset + static_cast<uint64_t>(l.step) * a.first;
+    if ((l.step != static_cast<int64_t>(a.bytes) && a.lanes != 1) || at % a.bytes != 0) return false;
+    const exec::Allocation* there = x.worker->memory.known(at, uint64_t{a.bytes} * a.lanes);
     if (!there || (a.store && !there->writable)) return false;
-    begins[i] = reinterpret_cast<std::byte*>(at);
+    begins[i] = reinterpret_cast<std::byte*>(at - uint64_t{a.bytes} * a.first);
   }
-  return !spans.stores || is_apart(spans.accesses, begins, x.count);
+  return !spans.stores || is_apart(spans.accesses, begins);
 }
 
 // Asks for what nobody has asked for: the run would wait for one line of each span after the other. And finds where each access
@@ -428,8 +521,9 @@ void look_ahead(const Exec& x, const Spans& spans, std::byte** begins) {
   for (size_t i = 0; i < spans.accesses.size(); ++i) {
     const auto begin = reinterpret_cast<uint64_t>(begins[i]);
     if (begin != seen[i].next && asked < kMost) {
-      const uint64_t size = uint64_t{spans.accesses[i].bytes} * x.count;
-      for (uint64_t at = 0; at < size; at += kLine) __builtin_prefetch(begins[i] + at);
+      const Spans::Access& a = spans.accesses[i];
+      const uint64_t size = uint64_t{a.bytes} * a.lanes;
+      for (uint64_t at = 0; at < size; at += kLine) __builtin_prefetch(begins[i] + uint64_t{a.bytes} * a.first + at);
       asked += size;
     }
     const uint64_t next = seen[i].begin != 0 ? 2 * begin - seen[i].begin : begin;
@@ -443,6 +537,7 @@ void look_ahead(const Exec& x, const Spans& spans, std::byte** begins) {
 bool begin_spans(Exec& x, const Spans& spans, std::byte** begins) {
   if (spans.patience.is_gone() || !spans.patience.tell(look(x, spans, begins))) return false;
   look_ahead(x, spans, begins);
+  begins[kSharedBegin] = x.cta->shared;
   return true;
 }
 

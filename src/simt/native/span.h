@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "native/phases.h"
 #include "native/shuffle.h"
 #include "ops/memory.h"
 
@@ -33,6 +34,7 @@ struct SpanPart {
   uint32_t words;
   std::array<uint32_t, kSpanWords> regs, fill;
   uint32_t index;  // of the run's accesses
+  uint32_t lanes = kAllLanes;  // those after them never make it
 };
 // Instr::run of that part; nobody calls it.
 void span_part(Lanes& lanes, const Operands& in);
@@ -43,7 +45,13 @@ inline const SpanPart* span_of(const Instr& in) {
 // f(place) for each place that a part of a run reads; what a guard leaves as it was is read, too.
 template <class F>
 void each_read(const Instr& in, const NativeRow* row, F f) {
+  if (in.run == phase_part) return;
   if (in.guard != kNoRegister) f(in.guard);
+  if (const SharedPart* shared = shared_of(in)) {
+    for (uint32_t k = 0; k < shared->words; ++k)
+      if (shared->store || shared->is_partial) f(shared->regs[k]);
+    return;
+  }
   if (const SpanPart* span = span_of(in)) {
     for (uint32_t k = 0; k < span->words; ++k) {
       if (span->regs[k] == kNoRegister) continue;
@@ -59,6 +67,11 @@ void each_read(const Instr& in, const NativeRow* row, F f) {
 }
 template <class F>
 void each_write(const Instr& in, F f) {
+  if (in.run == phase_part) return;
+  if (const SharedPart* shared = shared_of(in)) {
+    for (uint32_t k = 0; k < shared->words && !shared->store; ++k) f(shared->regs[k]);
+    return;
+  }
   const SpanPart* span = span_of(in);
   if (!span) return f(in.d);
   for (uint32_t k = 0; k < span->words && !span->store; ++k)
@@ -85,6 +98,7 @@ struct Spans {
     uint32_t at;                   // instructions of the run before it
     uint32_t guard = kNoRegister;  // the place of a copy of its guard, which only a checked run leaves there
     bool guard_flip = false;
+    uint32_t first = 0, lanes = 0;  // that may make it
   };
   // Seen says where an access began the last time, and where it was taken to begin the next time; 0: there was none.
   struct Seen {
@@ -101,6 +115,12 @@ struct Spans {
   Prepare prepare = nullptr;  // `slice` in native code
   uint32_t seen = 0;          // in the register file: a Seen for each access
   bool stores = false;
+  // Of a run for whole blocks (SpanFinder::kBlock).
+  struct Block {
+    bool is_needed = false;              // it has what runs of rows have not
+    uint32_t shared_end = 0;             // of the shared memory that it accesses
+    std::array<uint32_t, 16> passes{};  // how often it comes to each barrier
+  } block;
   // Goes down where a look finds that the run cannot go on; at 0 nobody looks any more.
   struct Patience {
     std::atomic<int> left{kPatience};
@@ -114,20 +134,30 @@ struct Spans {
   mutable Patience patience, patience_of_checks;
 };
 
-// Finds where each access begins and, kMostAccesses further, where it is taken to begin the next time; false: the instructions
-// have to run one by one.
+// A run gets where each access begins, kMostAccesses further where it is taken to begin the next time, and then where the block's
+// shared memory is.
+inline constexpr size_t kSharedBegin = 2 * kMostAccesses, kBegins = kSharedBegin + 1;
+
+// Finds that; false: the instructions have to run one by one.
 bool begin_spans(Exec& x, const Spans& spans, std::byte** begins);
 
 class SpanFinder {
  public:
-  explicit SpanFinder(Code& code) : code_(code) {}
+  // A run for whole blocks has shared memory and barriers too, and stores of one thread. Checks do not look at these: it is for
+  // launches without.
+  enum Kind : uint8_t { kRows, kBlock };
+  SpanFinder(Code& code, Kind kind) : code_(code), kind_(kind) {}
   void begin(uint32_t at);  // the run's first instruction
   // The run goes on with these parts.
   void add(std::span<const Instr> parts);
   // The run goes on with the access that is instruction `at`, and moves before it (what its guard leaves out has their values).
   // False: it cannot. `ends`: an EXIT before it, of those threads that do not come to it.
   bool add_access(std::span<const Instr> moves, uint32_t at, HalvesRead& halves, const Instr* ends = nullptr);
-  bool has_accesses() const { return !accesses_.empty(); }
+  // The same of an access to shared memory, and of a barrier, in a run for blocks.
+  bool add_shared(uint32_t at);
+  bool add_barrier(uint32_t at);
+  void end_phase();
+  bool has_accesses() const { return !accesses_.empty() || block_.is_needed; }
   size_t size() const { return parts_.size(); }
   // The parts of the run as they are to be written: loads are where what they load is needed.
   std::vector<Instr> body() const;
@@ -153,12 +183,14 @@ class SpanFinder {
   Fact result(const Instr& in, const NativeRow& row, std::span<const Fact> operands, Needs& needs);
   std::shared_ptr<const std::vector<uint64_t>> evaluate(const Instr& in, const NativeRow& row,
                                                         std::span<const Fact> operands) const;
+  std::pair<uint32_t, uint32_t> lanes_on(const Instr& in);
   uint32_t place_of(const Fact& fact);
   uint32_t new_bytes(uint64_t bytes);
   void need(const Fact& fact);
   uint32_t keep(const Fact& fact);
 
   Code& code_;
+  Kind kind_;
   size_t constants_seen_ = 0;
   std::unordered_map<uint32_t, size_t> constant_index_;
   std::unordered_map<uint32_t, Fact> facts_;
@@ -172,6 +204,7 @@ class SpanFinder {
   uint32_t begin_ = 0;
   bool is_past_exit_ = false;            // checks have to see who ends where
   std::map<uint32_t, uint32_t> copies_;  // of guards that have not changed since, by place
+  Spans::Block block_;
   // of finish()
   std::shared_ptr<Spans> spans_;
   std::vector<bool> needed_;

@@ -30,7 +30,8 @@ namespace {
 
 class SpanRuns {
  public:
-  SpanRuns(Code& code, const PartsOf& parts) : code_(code), parts_(parts), finder_(code) {}
+  SpanRuns(Code& code, SpanFinder::Kind kind, const PartsOf& parts)
+      : code_(code), parts_(parts), finder_(SpanFinder(code, kind)) {}
 
   std::vector<SpanRun> find(const std::function<void()>& begin_run) {
     std::vector<SpanRun> runs;
@@ -70,9 +71,20 @@ class SpanRuns {
 
   // Parts, or an access with moves before it; `ends`: of the threads that it leaves.
   bool add(const std::vector<Instr>& more, uint32_t i, uint32_t count, const Instr* ends = nullptr) {
-    if (!halves_.fits(more)) return false;
-    finder_->add(more);
+    for (const Instr& part : more) {
+      if (!halves_.fits(part)) {
+        finder_->end_phase();
+        halves_ = {};
+        if (!halves_.fits(part)) return false;
+      }
+      finder_->add({&part, 1});
+    }
     if (!more.empty()) return true;
+    if (count == 1 && !ends && finder_->add_barrier(i)) return true;
+    if (count == 1 && !ends && finder_->add_shared(i)) {
+      halves_ = {};
+      return true;
+    }
     return finder_->add_access({&code_.instrs[i], count - 1}, i + count - 1, halves_, ends);
   }
 
@@ -101,9 +113,9 @@ class SpanRuns {
 
 }  // namespace
 
-std::vector<SpanRun> find_span_runs(Code& code, const std::function<void()>& begin_run,
+std::vector<SpanRun> find_span_runs(Code& code, SpanFinder::Kind kind, const std::function<void()>& begin_run,
                                     const PartsOf& parts) {
-  return SpanRuns(code, parts).find(begin_run);
+  return SpanRuns(code, kind, parts).find(begin_run);
 }
 
 }  // namespace triton_runner::simt

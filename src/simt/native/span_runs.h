@@ -24,7 +24,8 @@ struct SpanRun {
 using PartsOf = std::function<std::vector<Instr>(uint32_t index)>;
 
 // `begin_run` is called in front of each run.
-std::vector<SpanRun> find_span_runs(Code& code, const std::function<void()>& begin_run, const PartsOf& parts);
+std::vector<SpanRun> find_span_runs(Code& code, SpanFinder::Kind kind, const std::function<void()>& begin_run,
+                                    const PartsOf& parts);
 
 // The instructions, from `begin` on, of moves into the registers of the load after them, and of that; 0: there are none.
 uint32_t filled_load(const Code& code, size_t begin);

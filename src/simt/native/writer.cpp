@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "native/avx2.h"
+#include "native/phases.h"
 #include "native/span_writer.h"
 #include "native/unit.h"
 
@@ -31,28 +33,18 @@ class Writer {
     for (size_t i = 0; i < run.size(); ++i) {
       each_read(run[i], rows_[i], [&](uint32_t p) { uses_[p].push_back({i, true}); });
       each_write(run[i], [&](uint32_t p) { uses_[p].push_back({i, false}); });
+      if (const uint32_t p = read_of_other_half(run[i]); p != kNoRegister) read_by_others_.insert(p);
     }
+    needed_ = needed_lanes(run, facts.local);
   }
 
   void write() {
-    for (const int b : {0x89, 0xf0}) a_.byte(static_cast<uint8_t>(b));  // mov eax, esi
+    for (const int b : {0x41, 0x89, 0xf3}) a_.byte(static_cast<uint8_t>(b));  // mov r11d, esi
     a_.broadcast(use_.nan, 0x7fffffff);
     if (std::any_of(rows_.begin(), rows_.end(),
                     [](const NativeRow* row) { return row && is_of_unit(row->form); }))
       a_.constants_at(UnitWriter::constants());
-    const size_t turn = a_.bytes.size();
-    for (at_ = 0; at_ < run_.size(); ++at_) {
-      if (const SpanPart* span = span_of(run_[at_]))
-        access(run_[at_], *span);
-      else
-        step(run_[at_], *rows_[at_]);
-      drop_dead();
-    }
-    for (Value& v : values_) keep(v);
-    for (const int b :
-         {0x83, 0xc0, use_.lanes, 0x39, 0xd0, 0x0f, 0x82})  // add eax, 16; cmp eax, edx; jb turn
-      a_.byte(static_cast<uint8_t>(b));
-    a_.word(static_cast<uint32_t>(turn - (a_.bytes.size() + 4)));
+    for (at_ = 0; at_ < run_.size();) write_phase();
     for (const int b : {0xc5, 0xf8, 0x77, 0xc3}) a_.byte(static_cast<uint8_t>(b));  // vzeroupper; ret
   }
 
@@ -60,7 +52,52 @@ class Writer {
   static bool holds(std::span<const uint32_t> sorted, uint32_t place) {
     return std::binary_search(sorted.begin(), sorted.end(), place);
   }
-  bool is_local(uint32_t place) const { return holds(facts_.local, place); }
+  bool is_local(uint32_t place) const { return holds(facts_.local, place) && !read_by_others_.contains(place); }
+
+  // The parts up to the end of a phase, in a loop over the lanes, and what is after it.
+  void write_phase() {
+    uint32_t lanes = 0;
+    size_t end = at_;
+    for (; end < run_.size() && !ends_phase(run_[end]); ++end) lanes = std::max(lanes, needed_[end]);
+    if (lanes != 0) {
+      for (const int b : {0x44, 0x89, 0xd8}) a_.byte(static_cast<uint8_t>(b));  // mov eax, r11d
+      const size_t turn = a_.bytes.size();
+      for (; at_ < end; ++at_) {
+        if (const SpanPart* span = span_of(run_[at_]))
+          access(run_[at_], *span);
+        else
+          step(run_[at_], *rows_[at_]);
+        drop_dead();
+      }
+      leave();
+      next_turn(turn, lanes);
+    }
+    at_ = end;
+    if (end == run_.size()) return;
+    if (const SharedPart* shared = shared_of(run_[end])) write_shared(a_, *shared, needed_[end], kSharedBegin);
+    ++at_;
+  }
+  // What later phases need is in the register file.
+  void leave() {
+    for (Value& v : values_) {
+      if (!v.is_stored && next_use(v.place, at_) != kNever) store(v);
+      keep(v);
+      release(v);
+    }
+    values_.clear();
+  }
+  // Jumps back to `turn` until all lanes have been there, or `lanes`.
+  void next_turn(size_t turn, uint32_t lanes) {
+    for (const int b : {0x83, 0xc0, use_.lanes}) a_.byte(static_cast<uint8_t>(b));  // add eax, 16
+    if (lanes == kAllLanes) {
+      for (const int b : {0x39, 0xd0}) a_.byte(static_cast<uint8_t>(b));  // cmp eax, edx
+    } else {
+      a_.byte(0x3d);  // cmp eax, lanes
+      a_.word(lanes);
+    }
+    for (const int b : {0x0f, 0x82}) a_.byte(static_cast<uint8_t>(b));  // jb turn
+    a_.word(static_cast<uint32_t>(turn - (a_.bytes.size() + 4)));
+  }
 
   // The next instruction from `from` on that reads the place before one writes it.
   size_t next_use(uint32_t place, size_t from) const {
@@ -374,6 +411,8 @@ class Writer {
   PlaceFacts facts_;
   Assembler& a_;
   const RegisterUse& use_;
+  std::set<uint32_t> read_by_others_;  // places that lanes of another turn read
+  std::vector<uint32_t> needed_;       // lanes of each part
   size_t at_ = 0;
   struct Use {
     size_t at;
