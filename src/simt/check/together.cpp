@@ -160,6 +160,7 @@ bool Checks::may_make_rows(Exec& x, std::span<const RowAccess> rows) {
   if (launch_.options->reads) return false;
   const auto bytes_of = [&](const RowAccess& row) { return uint64_t{row.each} * x.count; };
   for (const RowAccess& row : rows) {
+    if (row.each == 0) continue;
     const uint64_t bytes = bytes_of(row);
     if (!looks_together(x, *row.in, Kind::kPlain)) return false;
     if (uninit_ && !row.store && unwritten_.any() && unwritten_.first(row.address, bytes)) return false;
@@ -192,6 +193,11 @@ void Checks::made_rows(Exec& x, std::span<const RowAccess> rows) {
   const uint32_t width = x.code().width, warps = x.count / width;
   size_t before = 0;
   for (const RowAccess& row : rows) {
+    if (row.each == 0) {
+      before_other(x, instr_of(*row.in));
+      after_other(x, instr_of(*row.in));
+      continue;
+    }
     const size_t old = before;
     if (row.store) before += size_t{row.each} * x.count;
     const auto on_of = [&](uint32_t w) {

@@ -64,33 +64,43 @@ void run_native(Lanes& lanes, const Operands& in) {
 
 // A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses. Of rows
 // the checks are asked before.
+RowAccess barrier_row(const Operands& run, const Spans::Block::Pass& pass) {
+  return {&instr_of(run) + pass.at, pass.at, 0, 0, false, nullptr, false};
+}
+
 bool makes_spans(Exec& x, const Operands& in, const Native::WithSpans& n) {
   std::byte* begins[kBegins];
-  RowAccess rows[kMostAccesses];
+  RowAccess rows[kMostAccesses + kMostPasses];
   const Spans& spans = *n.spans;
   const bool is_checked = x.worker->checks;
   if (x.pc + (n.count - 1) > x.limit ||
-      (is_checked && (spans.block.is_needed || spans.patience_of_checks.is_gone())) ||
-      !begin_spans(x, spans, begins))
+      (is_checked ? spans.block.is_needed && !spans.block.is_silent : spans.block.is_silent) ||
+      (is_checked && spans.patience_of_checks.is_gone()) || !begin_spans(x, spans, begins))
     return false;
-  const size_t count = spans.accesses.size();
+  const auto& passes = spans.block.passes;
+  size_t count = 0;
   if (is_checked) {
-    for (size_t i = 0; i < count; ++i) {
+    auto pass = passes.begin();
+    for (size_t i = 0; i < spans.accesses.size(); ++i) {
       const Spans::Access& a = spans.accesses[i];
-      rows[i] = {&instr_of(in) + a.at,
-                 a.at,
-                 reinterpret_cast<uint64_t>(begins[i]),
-                 a.bytes,
-                 a.store,
-                 a.guard == kNoRegister ? nullptr : x.reg<int8_t>(a.guard),
-                 a.guard_flip};
+      for (; pass != passes.end() && pass->at < a.at; ++pass) rows[count++] = barrier_row(in, *pass);
+      rows[count++] = {&instr_of(in) + a.at,
+                       a.at,
+                       reinterpret_cast<uint64_t>(begins[i]),
+                       a.bytes,
+                       a.store,
+                       a.guard == kNoRegister ? nullptr : x.reg<int8_t>(a.guard),
+                       a.guard_flip};
     }
+    for (; pass != passes.end(); ++pass) rows[count++] = barrier_row(in, *pass);
     if (!spans.patience_of_checks.tell(x.may_make_rows({rows, count}))) return false;
   }
   if (spans.stores) x.worker->launch->progress.changed();
   (is_checked ? n.run_checked : n.run)(x.regs, 0, x.count, 0, begins, SpanWriter::constants());
+  // Nothing but registers and the block's own words have changed: it begins again.
+  if (begins[kUnequal]) return spans.patience_of_checks.tell(false);
   if (is_checked) x.made_rows({rows, count});
-  for (size_t b = 0; b < spans.block.passes.size(); ++b) x.cta->barriers[b].passed += spans.block.passes[b];
+  for (const Spans::Block::Pass& pass : passes) ++x.cta->barriers[pass.barrier].passed;
   x.pc += n.count - 1;
   x.beyond += n.count - 1;
   return true;
@@ -487,8 +497,8 @@ void compile_runs(Code& code) {
   const auto meets = [](const Instr& in) {
     return in.run == handler<bar_sync> || in.run == access_handler({.space = Space::kShared}, true);
   };
-  for (const SpanFinder::Kind kind : {SpanFinder::kBlock, SpanFinder::kRows}) {
-    if (kind == SpanFinder::kBlock && std::ranges::none_of(code.instrs, meets)) continue;
+  for (const SpanFinder::Kind kind : {SpanFinder::kBlock, SpanFinder::kSilent, SpanFinder::kRows}) {
+    if (kind != SpanFinder::kRows && std::ranges::none_of(code.instrs, meets)) continue;
     for (SpanRun& run : find_span_runs(code, kind, [&] { parts.begin_run(); }, parts_of))
       if (kind == SpanFinder::kRows || run.spans->block.is_needed) runs.push_back({std::move(run)});
   }
@@ -509,7 +519,7 @@ void compile_runs(Code& code) {
     std::vector<Instr> checked = run.body;
     drop_unread(run.body, local);
     run.checked_at = run.at = append(run.body, local);
-    if (run.spans && !run.spans->block.is_needed &&
+    if (run.spans && (!run.spans->block.is_needed || run.spans->block.is_silent) &&
         std::ranges::any_of(run.spans->accesses, [](const auto& a) { return a.guard != kNoRegister; })) {
       for (const Spans::Access& a : run.spans->accesses) std::erase(local, a.guard);
       drop_unread(checked, local);
@@ -551,10 +561,15 @@ void compile_runs(Code& code) {
 void compile_runs(Code&) {}
 #endif
 
-size_t count_span_runs(const Code& code) {
-  return static_cast<size_t>(std::count_if(code.instrs.begin(), code.instrs.end(), [](const Instr& in) {
-    return in.native && !in.native->with_spans.empty();
-  }));
+SpanRunCounts count_span_runs(const Code& code) {
+  SpanRunCounts counts;
+  for (const Instr& in : code.instrs)
+    if (in.native)
+      for (const Native::WithSpans& run : in.native->with_spans) {
+        const Spans::Block& block = run.spans->block;
+        ++(block.is_silent ? counts.silent : block.is_needed ? counts.for_blocks : counts.rows);
+      }
+  return counts;
 }
 
 }  // namespace triton_runner::simt

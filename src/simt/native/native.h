@@ -18,7 +18,11 @@ namespace triton_runner::simt {
 // Finds runs and compiles them; nothing where the machine, or the instruction set that was chosen, has neither.
 void compile_runs(Code& code);
 
-// Counts the runs with loads and stores that it has made.
-size_t count_span_runs(const Code& code);
+// Counts the runs with loads and stores that it has made, by their kind (SpanFinder::Kind).
+struct SpanRunCounts {
+  size_t rows = 0, for_blocks = 0, silent = 0;
+  bool operator==(const SpanRunCounts&) const = default;
+};
+SpanRunCounts count_span_runs(const Code& code);
 
 }  // namespace triton_runner::simt

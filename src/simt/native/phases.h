@@ -22,8 +22,9 @@ Instr end_of_phase();
 
 inline constexpr uint32_t kAllLanes = ~uint32_t{0};
 
-// Returns how many lanes, from the first on, each part of a run has to be made for: whole warps. After a reduction, often one thread
-// of a block stores the result, and no other needs one. `local` are the places that nobody else looks at, sorted.
+// Returns how many lanes, from the first on, each part of a run has to be made for: whole warps, the same ones in all of a phase. After
+// a reduction, often one thread of a block stores the result, and no other needs one. `local` are the places that nobody else looks
+// at, sorted.
 std::vector<uint32_t> needed_lanes(std::span<const Instr> run, std::span<const uint32_t> local);
 
 }  // namespace triton_runner::simt

@@ -8,7 +8,7 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr uint32_t kGroup = 8;           // lanes that are looked at together
+constexpr uint32_t kGroup = 8;        // lanes that are looked at together
 constexpr size_t kMostCopies = 1024;  // words of a store, or of a load
 
 // Writes moves between the register file, [rdi + place], and shared memory, [rax + at]: with the first sixteen registers and VEX,
@@ -22,6 +22,21 @@ class Copies {
   void shared_at(uint32_t index) {
     bytes({0x49, 0x8b, 0x80});
     a_.word(8 * index);
+  }
+  // r10d gets the bits in which words of the register file differ; those are added to place `index` of r8, and the run ends if there
+  // are some.
+  void begin_differences() { bytes({0x45, 0x31, 0xd2}); }
+  void difference(uint32_t at, uint32_t other) {
+    move(0x8b, kRegisters, at);
+    bytes({0x8b});
+    a_.byte(kDisp32 | kRegisters);  // eax
+    a_.word(other);
+    bytes({0x31, 0xc8, 0x41, 0x09, 0xc2});  // xor eax, ecx; or r10d, eax
+  }
+  void end_differences(uint32_t index) {
+    bytes({0x45, 0x09, 0x90});
+    a_.word(8 * index);
+    bytes({0x74, 4, 0xc5, 0xf8, 0x77, 0xc3});  // jz 4; vzeroupper; ret
   }
   void word(Base to, uint32_t to_at, Base from, uint32_t from_at) {
     move(0x8b, from, from_at);
@@ -99,13 +114,16 @@ bool load_eight(Copies& copies, uint32_t k, Lanes8 lanes) {
   return true;
 }
 
-bool is_same(Lanes8 a, Lanes8 b) { return std::ranges::equal(a, b, {}, &SharedPart::Lane::at, &SharedPart::Lane::at); }
+bool is_same(Lanes8 a, Lanes8 b) {
+  return std::ranges::equal(a, b, {}, &SharedPart::Lane::at, &SharedPart::Lane::at);
+}
 
 void load_lanes(Copies& copies, const SharedPart& part, uint32_t k, Lanes8 lanes) {
   Lanes8 there;  // whose words ymm1 has
   for (size_t i = 0; i < lanes.size();) {
     const uint32_t lane = lanes[i].lane, to = part.regs[k] + 4 * lane;
-    const bool is_group = lane % kGroup == 0 && i + kGroup <= lanes.size() && lanes[i + kGroup - 1].lane == lane + kGroup - 1;
+    const bool is_group =
+        lane % kGroup == 0 && i + kGroup <= lanes.size() && lanes[i + kGroup - 1].lane == lane + kGroup - 1;
     if (is_group) {
       const Lanes8 group = lanes.subspan(i, kGroup);
       if (is_same(group, there) || load_eight(copies, k, group)) {
@@ -127,16 +145,17 @@ void shared_part(Lanes&, const Operands&) {}
 std::optional<SharedPart> shared_access(const Access& access, bool store, std::span<const uint64_t> address,
                                         std::span<const uint64_t> is_on) {
   if (access.word_bytes != 4 || access.reg_bytes != 4 || access.words > SharedPart::kMostWords ||
-      access.words == 3 || access.anywhere || access.used != ~0u || access.address_bytes != 4)
+      access.words == 3 || access.anywhere || access.address_bytes != 4)
     return std::nullopt;
   SharedPart part{.store = store, .words = access.words, .regs{}, .lanes{}, .is_partial = false};
   const auto n = static_cast<uint32_t>(address.size());
-  std::map<uint32_t, uint32_t> last;  // lanes by the place that they are the last to store to
+  std::map<uint32_t, uint32_t> last;                  // lanes by the place that they are the last to store to
+  std::vector<std::pair<uint32_t, uint32_t>> stored;  // lanes and their places
   const auto take = [&](uint32_t lane) {
     if (!is_on.empty() && !is_on[lane]) return part.is_partial = true, true;
     const auto at = static_cast<uint32_t>(address[lane] + static_cast<uint64_t>(access.offset));
     if (store)
-      last[at] = lane;
+      stored.emplace_back(lane, at), last[at] = lane;
     else
       part.lanes.push_back({lane, at});
     return at % access.bytes() == 0;
@@ -144,6 +163,8 @@ std::optional<SharedPart> shared_access(const Access& access, bool store, std::s
   for (uint32_t turn = 0; turn < n; ++turn)
     if (!take(store ? lanes::store_turn(turn, n, access.bytes()) : turn)) return std::nullopt;
   for (const auto& [at, lane] : last) part.lanes.push_back({lane, at});
+  for (const auto& [lane, at] : stored)
+    if (last[at] != lane) part.others.emplace_back(lane, last[at]);
   std::ranges::sort(part.lanes, {}, &SharedPart::Lane::lane);
   if (part.lanes.size() * part.words > kMostCopies) return std::nullopt;
   for (uint32_t k = 0; k < access.words; ++k) {
@@ -161,6 +182,13 @@ uint32_t end_of(const SharedPart& part) {
 
 void write_shared(Assembler& assembler, const SharedPart& part, uint32_t lanes, uint32_t index) {
   Copies copies(assembler);
+  if (part.compares && !part.others.empty()) {
+    copies.begin_differences();
+    for (uint32_t k = 0; k < part.words; ++k)
+      for (const auto& [lane, last] : part.others)
+        copies.difference(part.regs[k] + 4 * lane, part.regs[k] + 4 * last);
+    copies.end_differences(index + 1);
+  }
   copies.shared_at(index);
   const auto below = std::ranges::lower_bound(part.lanes, lanes, {}, &SharedPart::Lane::lane);
   const Lanes8 all(part.lanes.begin(), below);

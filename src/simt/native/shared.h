@@ -27,7 +27,10 @@ struct SharedPart {
   uint32_t words;
   std::array<uint32_t, kMostWords> regs;
   std::vector<Lane> lanes;  // that load, or whose words stay there, in ascending order
-  bool is_partial;          // a load of some lanes: the others keep what they had
+  std::vector<std::pair<uint32_t, uint32_t>>
+      others{};           // lanes that store before, and who stores to the same place last
+  bool compares = false;  // whether those store the same: native code finds out
+  bool is_partial;        // a load of some lanes: the others keep what they had
 };
 // Instr::run of that part; nobody calls it.
 void shared_part(Lanes& lanes, const Operands& in);
@@ -42,7 +45,8 @@ std::optional<SharedPart> shared_access(const Access& access, bool store, std::s
 // The first byte after all of its words.
 uint32_t end_of(const SharedPart& part);
 
-// Writes the copies for lanes below `lanes`. r8 is where spans begin, and that of number `index` is shared memory.
+// Writes the copies for lanes below `lanes`. r8 is where spans begin; place `index` says where shared memory is, the one after it is
+// for SharedPart::compares.
 void write_shared(Assembler& assembler, const SharedPart& part, uint32_t lanes, uint32_t index);
 
 }  // namespace triton_runner::simt

@@ -33,6 +33,7 @@ void SpanFinder::begin(uint32_t at) {
   facts_.clear(), parts_.clear(), needs_.clear(), accesses_.clear(), copies_.clear();
   is_past_exit_ = false;
   block_ = {};
+  silence_ = {};
 }
 
 void SpanFinder::end_phase() {
@@ -197,7 +198,7 @@ bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRea
     return false;
   const Fact address = fact(in.a, Element::kLong);
   if (address.kind == Fact::kNothing || (!address.whole && !address.even)) return false;
-  const auto [first, lanes] = lanes_on(in);
+  const auto [first, lanes] = store ? lanes_on(in) : std::pair{0u, code_.threads};  // loads come to all
   if (address.uniform && !(store && lanes == 1)) return false;
   block_.is_needed = block_.is_needed || lanes != code_.threads;
   SpanPart span{store, access.words, {}, {}, static_cast<uint32_t>(accesses_.size())};
@@ -253,7 +254,7 @@ bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRea
 
 // The first lane and how many after it may be on under the instruction's guard.
 std::pair<uint32_t, uint32_t> SpanFinder::lanes_on(const Instr& in) {
-  if (kind_ == kRows || in.guard == kNoRegister) return {0, code_.threads};
+  if (kind_ != kBlock || in.guard == kNoRegister) return {0, code_.threads};
   const Fact guard = fact(in.guard, Element::kPredicate);
   if (guard.kind != Fact::kKnown) return {0, code_.threads};
   const auto is_on = [&](uint64_t v) { return (v != 0) != (in.guard_flip != 0); };
@@ -277,9 +278,14 @@ bool SpanFinder::add_shared(uint32_t at) {
     is_on = *guard.known;
     for (uint64_t& on : is_on) on = (on != 0) != (in.guard_flip != 0);
   }
-  const std::optional<SharedPart> found =
+  std::optional<SharedPart> found =
       shared_access(*static_cast<const Access*>(in.data), store, *address.known, is_on);
   if (!found) return false;
+  found->compares = kind_ == kSilent;
+  if (kind_ == kSilent && !silence_.access(*found, code_.width)) return false;
+  // A run that has compared words may have to begin again: it has stored nothing by then that others see.
+  const auto stores = [](const Found& f) { return f.access.store; };
+  if (found->compares && !found->others.empty() && std::ranges::any_of(accesses_, stores)) return false;
   block_.is_needed = true;
   block_.shared_end = std::max(block_.shared_end, end_of(*found));
   Instr part;
@@ -299,13 +305,18 @@ bool SpanFinder::add_barrier(uint32_t at) {
   const Instr& in = code_.instrs[at];
   if (kind_ == kRows || in.run != handler<bar_sync> || in.guard != kNoRegister) return false;
   const Fact number = fact(in.a, Element::kWord);
-  if (number.kind != Fact::kKnown || !number.uniform || number.known->front() >= block_.passes.size()) return false;
+  if (number.kind != Fact::kKnown || !number.uniform ||
+      number.known->front() >= std::tuple_size_v<decltype(CtaState::barriers)>)
+    return false;
   if (in.b != kNoRegister) {
     const Fact threads = fact(in.b, Element::kWord);
-    if (threads.kind != Fact::kKnown || !threads.uniform || threads.known->front() != code_.threads) return false;
+    if (threads.kind != Fact::kKnown || !threads.uniform || threads.known->front() != code_.threads)
+      return false;
   }
   block_.is_needed = true;
-  ++block_.passes[number.known->front()];
+  if (block_.passes.size() == kMostPasses) return false;
+  block_.passes.push_back({static_cast<uint32_t>(number.known->front()), at - begin_});
+  silence_.meet();
   return true;
 }
 
@@ -389,6 +400,7 @@ std::shared_ptr<Spans> SpanFinder::finish() {
   }
   if (is_past_exit_) spans_->patience_of_checks.left = 0;
   spans_->block = block_;
+  spans_->block.is_silent = kind_ == kSilent;
   spans_->seen = new_bytes(sizeof(Spans::Seen) * accesses_.size());
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!needed_[i]) continue;
@@ -486,10 +498,9 @@ bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins)
 
 // Whether nobody has arrived at a barrier of the run, and its shared memory is there.
 bool is_open(const Cta& cta, const Spans::Block& block) {
-  if (block.shared_end > cta.shared_bytes) return false;
-  for (size_t b = 0; b < block.passes.size(); ++b)
-    if (block.passes[b] != 0 && cta.barriers[b].arrived != 0) return false;
-  return true;
+  return block.shared_end <= cta.shared_bytes && std::ranges::all_of(block.passes, [&](const auto& pass) {
+           return cta.barriers[pass.barrier].arrived == 0;
+         });
 }
 
 bool look(Exec& x, const Spans& spans, std::byte** begins) {
@@ -523,7 +534,8 @@ void look_ahead(const Exec& x, const Spans& spans, std::byte** begins) {
     if (begin != seen[i].next && asked < kMost) {
       const Spans::Access& a = spans.accesses[i];
       const uint64_t size = uint64_t{a.bytes} * a.lanes;
-      for (uint64_t at = 0; at < size; at += kLine) __builtin_prefetch(begins[i] + uint64_t{a.bytes} * a.first + at);
+      for (uint64_t at = 0; at < size; at += kLine)
+        __builtin_prefetch(begins[i] + uint64_t{a.bytes} * a.first + at);
       asked += size;
     }
     const uint64_t next = seen[i].begin != 0 ? 2 * begin - seen[i].begin : begin;
@@ -538,6 +550,7 @@ bool begin_spans(Exec& x, const Spans& spans, std::byte** begins) {
   if (spans.patience.is_gone() || !spans.patience.tell(look(x, spans, begins))) return false;
   look_ahead(x, spans, begins);
   begins[kSharedBegin] = x.cta->shared;
+  begins[kUnequal] = nullptr;
   return true;
 }
 

@@ -20,12 +20,14 @@
 
 #include "native/phases.h"
 #include "native/shuffle.h"
+#include "native/silent.h"
 #include "ops/memory.h"
 
 namespace triton_runner::simt {
 
 inline constexpr uint32_t kSpanWords = 4;    // of a lane
 inline constexpr size_t kMostAccesses = 64;  // of a run
+inline constexpr size_t kMostPasses = 64;    // barriers of it
 inline constexpr int kPatience = 256;
 
 // Instr::data of the part of a run that is such an access. A lane that the guard does not have gets what is in `fill`.
@@ -33,7 +35,7 @@ struct SpanPart {
   bool store;
   uint32_t words;
   std::array<uint32_t, kSpanWords> regs, fill;
-  uint32_t index;  // of the run's accesses
+  uint32_t index;              // of the run's accesses
   uint32_t lanes = kAllLanes;  // those after them never make it
 };
 // Instr::run of that part; nobody calls it.
@@ -117,9 +119,13 @@ struct Spans {
   bool stores = false;
   // Of a run for whole blocks (SpanFinder::kBlock).
   struct Block {
-    bool is_needed = false;              // it has what runs of rows have not
-    uint32_t shared_end = 0;             // of the shared memory that it accesses
-    std::array<uint32_t, 16> passes{};  // how often it comes to each barrier
+    bool is_needed = false;   // it has what runs of rows have not
+    uint32_t shared_end = 0;  // of the shared memory that it accesses
+    bool is_silent = false;   // it is for launches with checks
+    struct Pass {
+      uint32_t barrier, at;  // instructions of the run before it
+    };
+    std::vector<Pass> passes{};
   } block;
   // Goes down where a look finds that the run cannot go on; at 0 nobody looks any more.
   struct Patience {
@@ -134,9 +140,9 @@ struct Spans {
   mutable Patience patience, patience_of_checks;
 };
 
-// A run gets where each access begins, kMostAccesses further where it is taken to begin the next time, and then where the block's
-// shared memory is.
-inline constexpr size_t kSharedBegin = 2 * kMostAccesses, kBegins = kSharedBegin + 1;
+// A run gets where each access begins, kMostAccesses further where it is taken to begin the next time, then where the block's
+// shared memory is, and a place that is no longer null afterwards if lanes of a warp have stored different words to one place.
+inline constexpr size_t kSharedBegin = 2 * kMostAccesses, kUnequal = kSharedBegin + 1, kBegins = kUnequal + 1;
 
 // Finds that; false: the instructions have to run one by one.
 bool begin_spans(Exec& x, const Spans& spans, std::byte** begins);
@@ -144,8 +150,8 @@ bool begin_spans(Exec& x, const Spans& spans, std::byte** begins);
 class SpanFinder {
  public:
   // A run for whole blocks has shared memory and barriers too, and stores of one thread. Checks do not look at these: it is for
-  // launches without.
-  enum Kind : uint8_t { kRows, kBlock };
+  // launches without. A silent one is for launches with checks, which would find nothing in its shared memory (silent.h).
+  enum Kind : uint8_t { kRows, kBlock, kSilent };
   SpanFinder(Code& code, Kind kind) : code_(code), kind_(kind) {}
   void begin(uint32_t at);  // the run's first instruction
   // The run goes on with these parts.
@@ -158,6 +164,7 @@ class SpanFinder {
   bool add_barrier(uint32_t at);
   void end_phase();
   bool has_accesses() const { return !accesses_.empty() || block_.is_needed; }
+  bool is_silent() const { return !accesses_.empty() && block_.is_needed; }
   size_t size() const { return parts_.size(); }
   // The parts of the run as they are to be written: loads are where what they load is needed.
   std::vector<Instr> body() const;
@@ -205,6 +212,7 @@ class SpanFinder {
   bool is_past_exit_ = false;            // checks have to see who ends where
   std::map<uint32_t, uint32_t> copies_;  // of guards that have not changed since, by place
   Spans::Block block_;
+  Silence silence_;
   // of finish()
   std::shared_ptr<Spans> spans_;
   std::vector<bool> needed_;

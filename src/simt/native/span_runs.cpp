@@ -51,7 +51,29 @@ class SpanRuns {
     return runs;
   }
 
+  // The run from the first instruction on, of a kernel that has nothing to do with shared memory or barriers after it.
+  std::vector<SpanRun> find_silent(const std::function<void()>& begin_run) {
+    uint32_t end = 0;
+    finder_->begin(0);
+    begin_run();
+    while (end < code_.instrs.size() && finder_->size() < kMostParts)
+      if (const uint32_t count = take(end, end == 0))
+        end += count;
+      else
+        break;
+    if (!finder_->is_silent() || code_.targets.contains(0)) return {};
+    for (uint32_t i = end; i < code_.instrs.size(); ++i)
+      if (!is_for_itself(i)) return {};
+    return {{0, end, finder_->body(), finder_->finish()}};
+  }
+
  private:
+  // Whether it has nothing to do with shared memory or barriers, nor jumps.
+  bool is_for_itself(uint32_t i) const {
+    const Handler run = code_.instrs[i].run;
+    return run == end_thread || run == end_over || run == access_handler({.space = Space::kGlobal}, true) ||
+           run == access_handler({.space = Space::kGlobal}, false) || !parts_(i).empty();
+  }
   bool is_cut(uint32_t from, uint32_t count) const {
     for (uint32_t k = 0; k < count; ++k)
       if (code_.targets.contains(from + k)) return true;
@@ -115,7 +137,8 @@ class SpanRuns {
 
 std::vector<SpanRun> find_span_runs(Code& code, SpanFinder::Kind kind, const std::function<void()>& begin_run,
                                     const PartsOf& parts) {
-  return SpanRuns(code, kind, parts).find(begin_run);
+  SpanRuns runs(code, kind, parts);
+  return kind == SpanFinder::kSilent ? runs.find_silent(begin_run) : runs.find(begin_run);
 }
 
 }  // namespace triton_runner::simt

@@ -1,6 +1,6 @@
 // Tests loads and stores in native code beside the handlers: random kernels whose lanes come to memory in a row, and otherwise
-// (out of order, unaligned, past the tensor's end, on top of each other, with threads off), leave the same bytes and report the
-// same trap as where each instruction runs by itself.
+// (out of order, unaligned, past the tensor's end, on top of each other, with threads off), or meet (in shared memory, at barriers,
+// in shuffles), leave the same bytes and report the same trap as where each instruction runs by itself.
 #include <triton_runner/simt/simt.h>
 
 #include <algorithm>
@@ -9,18 +9,21 @@
 #include <random>
 #include <string>
 
+#include <triton_runner/lanes/functions.h>
 #include <triton_runner/num/types.h>
 
 #include "native/native.h"
 #include "native/span.h"
+#include "ops/barrier.h"
 #include "test.h"
 
 using namespace triton_runner;
 
 namespace {
 
-constexpr size_t kWords = 4096;  // of each tensor
-constexpr int kValues = 12;      // registers of numbers
+constexpr size_t kWords = 4096;     // of each tensor
+constexpr int kValues = 12;         // registers of numbers
+constexpr uint32_t kShared = 4096;  // bytes of shared memory
 
 // Writes kernels that access x and y, of kWords each.
 class Text {
@@ -36,10 +39,13 @@ class Text {
       line("add.s32 " + value(k) + ", %r3, " + std::to_string(k * 1000) + ";");
     for (int k = 1; k < 4; ++k) guard(k);
     const bool loops = below(3) == 0;
+    meets_ = below(2);
     line("mov.b32 %r9, 0;");
     if (loops) body_ += "$again:\n";
-    const size_t count = 3 + below(20);
-    for (size_t i = 0; i < count; ++i) step();
+    if (below(4) == 0)
+      reduction();
+    else
+      for (size_t i = 3 + below(20); i > 0; --i) step();
     line("add.s32 %r9, %r9, 1;");
     line("setp.lt.s32 %p9, %r9, 3;");
     if (loops) line("@%p9 bra $again;");
@@ -55,8 +61,8 @@ class Text {
   std::string str() const {
     return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
            ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3)\n.reqntid " +
-           std::to_string(threads) +
-           "\n{\n.reg .pred %p<12>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<12>;\nld.param.u64 %rd3, [spans_3];\n" +
+           std::to_string(threads) + "\n{\n.shared .align 16 .b8 words[" + std::to_string(kShared) +
+           "];\n.reg .pred %p<12>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<12>;\nld.param.u64 %rd3, [spans_3];\n" +
            body_ + "}\n";
   }
   uint32_t threads = 32;
@@ -73,6 +79,7 @@ class Text {
          (below(4) == 0 ? std::string("%r1") : std::to_string(below(threads + 8))) + ";");
   }
   void step() {
+    if (meets_ && below(3) == 0) return below(3) ? share() : below(3) ? shuffle() : store_once();
     switch (below(6)) {
       case 0:
         return line("add.f32 " + some() + ", " + some() + ", " + some() + ";");
@@ -84,6 +91,92 @@ class Text {
                    : line("@%p" + std::to_string(1 + below(3)) + " mov.b32 " + some() + ", " + some() + ";");
       default:
         return access();
+    }
+  }
+
+  // Loads, then what the threads of a block do together; only the numbers at the end are stored.
+  void reduction() {
+    meets_ = false, stores_ = false;
+    for (size_t i = 1 + below(8); i > 0; --i) step();
+    for (size_t i = 1 + below(5); i > 0; --i) {
+      const std::string sum = some();
+      for (uint32_t by = 16; by > 0 && below(30); by /= 2) {
+        line("shfl.sync.bfly.b32 %r5, " + sum + ", " + std::to_string(by) + ", 31, -1;");
+        line("add.s32 " + sum + ", " + sum + ", %r5;");
+      }
+      if (below(2)) share(sum);
+      if (below(4) == 0) shuffle();
+    }
+  }
+  void shuffle() {
+    const std::string by = std::to_string(1 << below(5));
+    line("shfl.sync." +
+         (below(2) ? "bfly.b32 " + some() + ", " + some() + ", " + by + ", 31"
+                   : "up.b32 " + some() + ", " + some() + ", " + by + ", 0") +
+         ", -1;");
+  }
+  // One thread stores to a place of its block, or of all.
+  void store_once() {
+    line("setp.eq.s32 %p4, %r3, " + std::to_string(below(threads)) + ";");
+    line("mad.lo.s32 %r4, %r2, " + std::to_string(4 * below(2)) + ", " +
+         std::to_string(below(kWords - 16) / 4 * 4) + ";");
+    line("mad.wide.u32 %rd8, %r4, 4, %rd1;");
+    line(below(2) ? "@%p4 st.global.b32 [%rd8], " + some() + ";"
+                  : "@%p4 st.global.v2.b32 [%rd8], {" + some() + ", " + some() + "};");
+    words_ = 0;
+  }
+  // %r6 = where each lane comes to in shared memory, which a number of the thread says, or one of the block too.
+  void place(uint32_t words, size_t how, bool at_first = false) {
+    const std::string bytes = std::to_string(4 * words);
+    const uint32_t from = at_first ? 0 : static_cast<uint32_t>(16 * below(4));
+    switch (how) {
+      case 0:
+        line("shr.u32 %r6, %r3, 5;");
+        line("shl.b32 %r6, %r6, 4;");
+        break;
+      case 1:
+        line("and.b32 %r6, %r3, " + std::to_string(1 + 2 * below(2)) + ";");
+        line("mul.lo.s32 %r6, %r6, " + bytes + ";");
+        break;
+      case 2:
+        line("mov.b32 %r6, 32;");
+        break;
+      case 3:
+        line("xor.b32 %r6, %r3, " + std::to_string(1 + below(31)) + ";");
+        line("mul.lo.s32 %r6, %r6, " + bytes + ";");
+        break;
+      case 4:
+        line("and.b32 %r6, %r2, 1;");
+        line("mad.lo.s32 %r6, %r6, 16, 0;");
+        break;
+      default:
+        line("mul.lo.s32 %r6, %r3, " + bytes + ";");
+    }
+    line("mov.b32 %r7, words;");
+    line("add.s32 %r6, %r6, %r7;");
+    if (goes_wrong_ && below(8) == 0)
+      line("add.s32 %r6, %r6, " + std::to_string(below(2) ? kShared - 4 * threads : 2) + ";");
+    line("add.s32 %r6, %r6, " + std::to_string(from) + ";");
+  }
+  // Mostly all threads store before one loads. `sum`: that alone, one of a warp.
+  void share(const std::string& sum = "") {
+    for (const bool store : {true, false}) {
+      const uint32_t words = sum.empty() ? 1u << below(3) : 1;
+      place(words, sum.empty() ? below(8) : store ? 0 : 2 * below(2), !sum.empty());
+      std::vector<std::string> regs;
+      if (store && !sum.empty()) regs.push_back(sum);
+      while (regs.size() < words) {
+        const std::string r = some();
+        if (store || std::find(regs.begin(), regs.end(), r) == regs.end()) regs.push_back(r);
+      }
+      std::string list = regs[0];
+      for (size_t k = 1; k < regs.size(); ++k) list += ", " + regs[k];
+      const std::string how = words == 1 ? ".b32 " : ".v" + std::to_string(words) + ".b32 ";
+      const std::string by =
+          sum.empty() && below(5) == 0 ? "@%p" + std::to_string(1 + below(3)) + " " : std::string();
+      if (words > 1) list = "{" + list + "}";
+      line(by + (store ? "st.shared" + how + "[%r6], " + list : "ld.shared" + how + list + ", [%r6]") + ";");
+      if (below(8)) line(below(4) ? "bar.sync 0;" : "bar.sync 1, " + std::to_string(threads) + ";");
     }
   }
 
@@ -167,7 +260,7 @@ class Text {
     const uint32_t words = 1u << below(3);
     if (words != words_ || below(5) != 0) address(words == 1 && below(4) == 0 ? 4 : words);
     words_ = words;
-    const bool store = below(2), is_guarded = below(3) == 0;
+    const bool store = stores_ && below(2), is_guarded = below(3) == 0;
     std::vector<std::string> regs;
     while (regs.size() < words) {
       const std::string r = some();
@@ -187,7 +280,7 @@ class Text {
   }
 
   std::mt19937 random_;
-  bool goes_wrong_;
+  bool goes_wrong_, meets_ = false, stores_ = true;
   uint32_t words_ = 0;  // of the last address
   std::string body_ = "  mov.b64 %rd8, %rd1;\n";
 };
@@ -286,8 +379,10 @@ TEST(two_stores_to_one_place_are_told_apart) {
   CHECK_EQ(run(*kernel, kSeed, exec::kCheckRace, false, found), one_by_one);
 }
 
-// x[tid + 1] = x[tid] + x[tid], by way of sums and products.
-TEST(spans_are_found) {
+namespace {
+
+// Compiles x[tid + 1] = x[tid] + x[tid], by way of sums and products. `meets`: the block meets in the middle.
+simt::SpanRunCounts runs_found(bool meets) {
   using namespace simt;
   using enum lanes::Operation;
   Code code;
@@ -298,24 +393,40 @@ TEST(spans_are_found) {
     return at;
   };
   const uint32_t tid = place(4), four = place(4), x = place(8), at = place(8), value = place(4),
-                 sum = place(4);
+                 sum = place(4), zero = place(4), offset = place(4);
   code.thread_values.emplace_back();
   for (uint32_t t = 0; t < code.threads; ++t) code.thread_values[0].push_back(t);
-  code.constants = {{tid, 4, 0, 0, Constant::kThread}, {four, 4, 4, 0}, {x, 8, 0, 0, Constant::kParam}};
+  code.constants = {
+      {tid, 4, 0, 0, Constant::kThread}, {four, 4, 4, 0}, {x, 8, 0, 0, Constant::kParam}, {zero, 4, 0, 0}};
   const auto add = [&](Handler run, uint32_t d, uint32_t a, uint32_t b, uint32_t c = kNoRegister) {
     Instr& in = code.instrs.emplace_back();
     in.run = run, in.d = d, in.a = a, in.b = b, in.c = c;
   };
-  const auto access = [&](bool store, uint32_t reg, int64_t offset) {
-    Access a{
-        .regs = {reg}, .space = Space::kGlobal, .offset = offset, .tables = &simd_tables(num::current_isa())};
-    add(access_handler(a, store), kNoRegister, at, kNoRegister);
+  const auto access = [&](bool store, uint32_t reg, int64_t by, Space space = Space::kGlobal) {
+    Access a{.regs = {reg}, .space = space, .offset = by, .tables = &simd_tables(num::current_isa())};
+    if (space == Space::kShared) a.address_bytes = 4;
+    add(access_handler(a, store), kNoRegister, space == Space::kShared ? offset : at, kNoRegister);
     code.instrs.back().data = code.keep(a);
   };
   add(lanes::find(kMad, lanes::Type::kU32, lanes::Type::kNone, lanes::kVWide), at, tid, four, x);
   access(false, value, 0);
   add(lanes::find(kAdd, lanes::Type::kF32), sum, value, value);
+  if (meets) {
+    add(lanes::find(kMul, lanes::Type::kU32, lanes::Type::kNone, lanes::kVLow), offset, tid, four);
+    access(true, sum, 0, Space::kShared);
+    add(handler<bar_sync>, kNoRegister, zero, kNoRegister);
+    access(false, sum, 0, Space::kShared);
+  }
   access(true, sum, 4);
   compile_runs(code);
-  CHECK_EQ(count_span_runs(code), num::current_isa() == num::Isa::kPortable ? 0u : 1u);
+  return count_span_runs(code);
+}
+
+}  // namespace
+
+TEST(spans_are_found) {
+  const size_t one = num::current_isa() == num::Isa::kPortable ? 0 : 1;
+  CHECK(runs_found(false) == simt::SpanRunCounts{.rows = one});
+  // One run for the block, and where that may not be made one before and one after.
+  CHECK(runs_found(true) == (simt::SpanRunCounts{.rows = 2 * one, .for_blocks = one, .silent = one}));
 }

@@ -52,13 +52,15 @@ class Writer {
   static bool holds(std::span<const uint32_t> sorted, uint32_t place) {
     return std::binary_search(sorted.begin(), sorted.end(), place);
   }
-  bool is_local(uint32_t place) const { return holds(facts_.local, place) && !read_by_others_.contains(place); }
+  bool is_local(uint32_t place) const {
+    return holds(facts_.local, place) && !read_by_others_.contains(place);
+  }
 
   // The parts up to the end of a phase, in a loop over the lanes, and what is after it.
   void write_phase() {
     uint32_t lanes = 0;
     size_t end = at_;
-    for (; end < run_.size() && !ends_phase(run_[end]); ++end) lanes = std::max(lanes, needed_[end]);
+    for (; end < run_.size() && !ends_phase(run_[end]); ++end) lanes = needed_[end];
     if (lanes != 0) {
       for (const int b : {0x44, 0x89, 0xd8}) a_.byte(static_cast<uint8_t>(b));  // mov eax, r11d
       const size_t turn = a_.bytes.size();
@@ -74,7 +76,8 @@ class Writer {
     }
     at_ = end;
     if (end == run_.size()) return;
-    if (const SharedPart* shared = shared_of(run_[end])) write_shared(a_, *shared, needed_[end], kSharedBegin);
+    if (const SharedPart* shared = shared_of(run_[end]))
+      write_shared(a_, *shared, needed_[end], kSharedBegin);
     ++at_;
   }
   // What later phases need is in the register file.

@@ -99,7 +99,7 @@ struct LanesOn {
   }
 };
 
-// An access to global memory by a run of native code: lane i comes to `each` bytes at address + i * each, if its guard lets it.
+// A run of native code accesses global memory: lane i `each` bytes at address + i * each, if its guard lets it. Or (0 bytes) all meet.
 struct RowAccess {
   const Operands* in;
   uint32_t at;  // instructions of the run before it
