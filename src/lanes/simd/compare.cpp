@@ -11,17 +11,14 @@ namespace {
 template <class T>
 struct Value {
   using type = T;
-  static constexpr bool kIsFloat = T(0.5) != T(0), kIsHalf = false;
+  static constexpr bool kIsFloat = T(0.5) != T(0), kIsHalf = false, kFlushes = __is_same(T, float);
   LANES_INLINE static T of(T x) { return x; }
-  LANES_INLINE static T flush(T x) {
-    if constexpr (__is_same(T, float)) return flushed(x);
-    return x;
-  }
+  LANES_INLINE static T flush(T x) { return flushed(x); }
 };
 template <class T>
 struct HalfValue {
   using type = uint16_t;
-  static constexpr bool kIsFloat = true, kIsHalf = true;
+  static constexpr bool kIsFloat = true, kIsHalf = true, kFlushes = true;
   LANES_INLINE static float of(uint16_t x) { return T::wide(x); }
   LANES_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
 };
@@ -41,23 +38,36 @@ void plain(Lanes& x, const Operands& o) {
   map_each<V::kIsHalf, compare<V, kCmp>, 1, int8_t, T, T>(x, o);
 }
 
+// The general forms share few loops: `opposite`, 0 or -1, turns one into the comparison that holds where it does not.
 template <class V, uint32_t kCmp>
-void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
+NUM_SHARED void compare_loop(int8_t* out, const typename V::type* a, const typename V::type* b, size_t n,
+                             int8_t opposite) {
+  n &= ~size_t{31};
 #pragma GCC ivdep
-  for (size_t i = 0; i < n; ++i) out[i] = compare<V, kCmp>{}(a[i], b[i]);
+  for (size_t i = 0; i < n; ++i) out[i] = static_cast<int8_t>(compare<V, kCmp>{}(a[i], b[i]) ^ opposite);
 }
 template <class V>
 void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
-#define CASE(c) \
-  case c:       \
-    return compare_loop<V, c>(out, a, b, n);
+#define CASE(c, loop, x, y, opposite) \
+  case c:                             \
+    return compare_loop<V, loop>(out, x, y, n, opposite);
   // clang-format off
   switch (cmp) {
-    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe)
+    CASE(kCmpEq, kCmpEq, a, b, 0) CASE(kCmpNeu, kCmpEq, a, b, -1)
+    CASE(kCmpLt, kCmpLt, a, b, 0) CASE(kCmpGeu, kCmpLt, a, b, -1)
+    CASE(kCmpGt, kCmpLt, b, a, 0) CASE(kCmpLeu, kCmpLt, b, a, -1)
   }
-  if constexpr (V::kIsFloat) switch (cmp) {
-    CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum)
-    CASE(kCmpNan)
+  if constexpr (V::kIsFloat) {
+    switch (cmp) {
+      CASE(kCmpLe, kCmpLe, a, b, 0) CASE(kCmpGtu, kCmpLe, a, b, -1)
+      CASE(kCmpGe, kCmpLe, b, a, 0) CASE(kCmpLtu, kCmpLe, b, a, -1)
+      CASE(kCmpNe, kCmpNe, a, b, 0) CASE(kCmpEqu, kCmpNe, a, b, -1)
+      CASE(kCmpNan, kCmpNan, a, b, 0) CASE(kCmpNum, kCmpNan, a, b, -1)
+    }
+  } else {
+    switch (cmp) {
+      CASE(kCmpNe, kCmpEq, a, b, -1) CASE(kCmpGe, kCmpLt, a, b, -1) CASE(kCmpLe, kCmpLt, b, a, -1)
+    }
   }
   // clang-format on
 #undef CASE
@@ -75,10 +85,11 @@ void outcomes(const Lanes& x, const Operands& o, uint32_t first, size_t n, int8_
   const T* a = values<const T, kPack>(x, o.a) + size_t(first) * kPack;
   const T* b = values<const T, kPack>(x, o.b) + size_t(first) * kPack;
   alignas(64) T fa[kBlock * kPack], fb[kBlock * kPack];
-  if (o.small & kCmpFtz) {
-    for (size_t i = 0; i < n * kPack; ++i) fa[i] = V::flush(a[i]), fb[i] = V::flush(b[i]);
-    a = fa, b = fb;
-  }
+  if constexpr (V::kFlushes)
+    if (o.small & kCmpFtz) {
+      for (size_t i = 0; i < n * kPack; ++i) fa[i] = V::flush(a[i]), fb[i] = V::flush(b[i]);
+      a = fa, b = fb;
+    }
   compare_any<V>(o.small & kCmpMask, out, a, b, n * kPack);
 }
 
@@ -193,10 +204,10 @@ struct testp {
       PLAIN(t, V, kCmpGtu), PLAIN(t, V, kCmpGeu), PLAIN(t, V, kCmpNum), PLAIN(t, V, kCmpNan)
 #define GENERAL(t, V, pack) ROW(kSetp, t, kVGeneral, setp<V, pack>)
 #define SET(t, result, V, pack, D) ROW_OF(kSet, t, result, 0, set<V, pack, D>)
-#define EVERY(t, V) \
-  EQUALITY(t, V), GENERAL(t, V, 1), SET(t, kB16, V, 1, uint16_t), SET(t, kB32, V, 1, uint32_t)
-#define INTEGER(t, T) EVERY(t, Value<T>), ORDER(t, Value<T>)
-#define FLOAT(t, V) EVERY(t, V), ORDER(t, V), UNORDERED(t, V)
+#define ANY(t, V) GENERAL(t, V, 1), SET(t, kB16, V, 1, uint16_t), SET(t, kB32, V, 1, uint32_t)
+#define BITS(t, T) EQUALITY(t, Value<unsign<T>>), ANY(t, Value<T>)
+#define INTEGER(t, T) BITS(t, T), ORDER(t, Value<T>)
+#define FLOAT(t, V) EQUALITY(t, V), ANY(t, V), ORDER(t, V), UNORDERED(t, V)
 #define SELP(t, T)                                                      \
   ROW(kSelp, t, 0, map<selp, 1, T, T, T, int8_t>),                      \
       ROW_OF(kSlct, t, kS32, 0, map_seldom<slct, 1, T, T, T, int32_t>), \
@@ -204,9 +215,9 @@ struct testp {
       ROW_OF(kSlct, t, kF32, kVFtz, map_seldom<slct_ftz, 1, T, T, T, float>)
 
 constexpr Row kRows[] = {
-    EVERY(kB16, Value<uint16_t>),
-    EVERY(kB32, Value<uint32_t>),
-    EVERY(kB64, Value<uint64_t>),
+    BITS(kB16, uint16_t),
+    BITS(kB32, uint32_t),
+    BITS(kB64, uint64_t),
     INTEGER(kU16, uint16_t),
     INTEGER(kU32, uint32_t),
     INTEGER(kU64, uint64_t),

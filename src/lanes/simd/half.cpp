@@ -41,7 +41,7 @@ LANES_INLINE void in_blocks(Lanes& x, const Operands& o, const Compute& compute,
   const uint32_t places[] = {o.a, o.b, o.c};
   Blocks<T, kArity, kV, Compute, Rounded> body{{}, compute, rounded};
   for (int k = 0; k < kArity; ++k) body.in[k] = values<const uint16_t, kPack>(x, places[k]);
-  store<uint16_t, kPack>(x, o.d, body);
+  store<uint16_t, kPack, kV != 0>(x, o.d, body);  // what flushes, saturates or has relu is seldom done
 }
 
 template <class Op, int kArity, uint32_t kV>
@@ -147,8 +147,9 @@ using u16 = uint16_t;
 #define SUM(op, f) \
   TYPES(op, 2, f, 0u), F16_ONLY(op, 2, f, kVFtz), F16_ONLY(op, 2, f, kVSat), F16_ONLY(op, 2, f, kVFtz | kVSat)
 // f<T, v, more> of f16, of f16 with what it flushes, of bf16.
-#define EACH_OF(op, v, T, one, two, f, more, ...) \
-  ROW(op, one, v, map<f<T, (v), more>, 1, __VA_ARGS__>), ROW(op, two, v, map<f<T, (v), more>, 2, __VA_ARGS__>)
+#define EACH_OF(op, v, T, one, two, f, more, ...)                                  \
+  ROW(op, one, v, map_each<((v) & ~kVNan) != 0, f<T, (v), more>, 1, __VA_ARGS__>), \
+      ROW(op, two, v, map_each<((v) & ~kVNan) != 0, f<T, (v), more>, 2, __VA_ARGS__>)
 #define EACH(op, v, f, more, ...)                                        \
   EACH_OF(op, v, F16, kF16, kF16x2, f, more, __VA_ARGS__),               \
       EACH_OF(op, (v) | kVFtz, F16, kF16, kF16x2, f, more, __VA_ARGS__), \

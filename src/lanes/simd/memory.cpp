@@ -58,56 +58,78 @@ Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint
 }
 #endif
 
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 #if defined(SIMD_ISA_avx512)
-// f(sum so far, a[i] + add) of 16 lanes at a time; lanes that are off have 0.
-template <class F>
-inline __m512i over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
-  __m512i sum = _mm512_setzero_si512();
-  const __m512i more = _mm512_set1_epi32(static_cast<int32_t>(add));
-  for (uint32_t i = 0; i < n; i += 16) {
-    const __m512i at = _mm512_add_epi32(_mm512_loadu_si512(a + i), more);
-    const __mmask16 on =
-        mask ? _mm_movepi8_mask(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i))) : 0xffff;
-    sum = f(sum, _mm512_maskz_mov_epi32(on, at));
-  }
-  return sum;
+constexpr uint32_t kVector = 64;
+#else
+constexpr uint32_t kVector = 32;
+#endif
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVector)));
+};
+using Vector = VectorOf<uint32_t>::type;
+constexpr uint32_t kOfVector = kVector / 4;  // words
+template <class T>
+inline auto numbers(const T* from) {
+  typename VectorOf<T>::type v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
 }
-uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
-  return _mm512_reduce_max_epu32(
-      over_addresses(a, add, mask, n, [](__m512i high, __m512i at) { return _mm512_max_epu32(high, at); }));
+#if defined(SIMD_ISA_avx512)
+inline Vector on(const int8_t* mask) {
+  return Vector(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(mask))));
 }
-uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
-  return static_cast<uint32_t>(_mm512_reduce_or_epi32(
-      over_addresses(a, add, mask, n, [](__m512i bits, __m512i at) { return _mm512_or_si512(bits, at); })));
+inline Vector picked(Vector words, Vector which) {
+  return Vector(_mm512_permutexvar_epi32(__m512i(which), __m512i(words)));
 }
-#elif defined(SIMD_ISA_avx2)
+template <class V>
+inline bool is_zero(V v) {
+  return _mm512_test_epi64_mask(__m512i(v), __m512i(v)) == 0;
+}
+#else
+inline Vector on(const int8_t* mask) {
+  return Vector(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask))));
+}
+inline Vector picked(Vector words, Vector which) {
+  return Vector(_mm256_permutevar8x32_epi32(__m256i(words), __m256i(which)));
+}
+template <class V>
+inline bool is_zero(V v) {
+  return _mm256_testz_si256(__m256i(v), __m256i(v));
+}
+#endif
+inline Vector lower(Vector x, Vector y) { return x < y ? x : y; }
+inline Vector higher(Vector x, Vector y) { return x > y ? x : y; }
+template <class T>
+inline auto one_after_another() {
+  typename VectorOf<T>::type v;
+  for (uint32_t k = 0; k < kVector / sizeof(T); ++k) v[k] = k;
+  return v;
+}
 // f of all words.
 template <class F>
-inline uint32_t over_words(__m256i x, F f) {
-  x = f(x, _mm256_permute4x64_epi64(x, 0x4e));
-  x = f(x, _mm256_shuffle_epi32(x, 0x4e));
-  x = f(x, _mm256_shuffle_epi32(x, 0xb1));
-  return static_cast<uint32_t>(_mm256_cvtsi256_si32(x));
+inline uint32_t over_words(Vector x, F f) {
+#pragma GCC unroll 4
+  for (uint32_t step = kOfVector / 2; step; step /= 2)
+    x = f(x, picked(x, one_after_another<uint32_t>() ^ step));
+  return x[0];
 }
-// f(sum so far, a[i] + add) of 8 lanes at a time, and of the sums; lanes that are off have 0.
+// f(sum so far, a[i] + add) of all lanes; those that are off have 0.
 template <class F>
 inline uint32_t over_addresses(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n, F f) {
-  __m256i sum = _mm256_setzero_si256();
-  const __m256i more = _mm256_set1_epi32(static_cast<int32_t>(add));
-  for (uint32_t i = 0; i < n; i += 8) {
-    __m256i at = _mm256_add_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i)), more);
-    if (mask)
-      at = _mm256_and_si256(
-          at, _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask + i))));
-    sum = f(sum, at);
+  Vector sum{};
+  for (uint32_t i = 0; i < n; i += kOfVector) {
+    const Vector at = numbers(a + i) + add;
+    sum = f(sum, mask ? at & on(mask + i) : at);
   }
   return over_words(sum, f);
 }
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
-  return over_addresses(a, add, mask, n, [](__m256i x, __m256i y) { return _mm256_max_epu32(x, y); });
+  return over_addresses(a, add, mask, n, higher);
 }
 uint32_t any_bits(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
-  return over_addresses(a, add, mask, n, [](__m256i x, __m256i y) { return _mm256_or_si256(x, y); });
+  return over_addresses(a, add, mask, n, [](Vector x, Vector y) { return x | y; });
 }
 #else
 uint32_t highest(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n) {
@@ -160,37 +182,11 @@ void range(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uin
 }
 
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
-#if defined(SIMD_ISA_avx512)
-constexpr uint32_t kVector = 64;
-#else
-constexpr uint32_t kVector = 32;
-#endif
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVector)));
-};
-template <class T>
-inline auto numbers(const T* from) {
-  typename VectorOf<T>::type v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-template <class V>
-inline bool is_zero(V v) {
-#if defined(SIMD_ISA_avx512)
-  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) == 0;
-#else
-  return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v));
-#endif
-}
-
 // Two sums of bits at once, as n is a multiple of 32.
 template <class T>
 inline bool contiguous_of(const T* a, uint32_t n, T step) {
   constexpr uint32_t kLanes = kVector / sizeof(T);
-  typename VectorOf<T>::type low, bad{}, more{};
-  for (uint32_t k = 0; k < kLanes; ++k) low[k] = k;
-  low = low * step + a[0];
+  typename VectorOf<T>::type low = one_after_another<T>() * step + a[0], bad{}, more{};
   auto high = low + kLanes * step;
   for (uint32_t i = 0; i < n; i += 2 * kLanes) {
     bad |= numbers(a + i) ^ low;
@@ -201,8 +197,8 @@ inline bool contiguous_of(const T* a, uint32_t n, T step) {
 }
 // The lanes of each warp have one address.
 bool is_by_warp(const uint32_t* a, uint32_t n) {
-  typename VectorOf<uint32_t>::type others{};
-  for (uint32_t i = 0; i < n; i += kVector / 4) others |= numbers(a + i) ^ a[i & ~31u];
+  Vector others{};
+  for (uint32_t i = 0; i < n; i += kOfVector) others |= numbers(a + i) ^ a[i & ~31u];
   return is_zero(others);
 }
 #else
@@ -476,37 +472,12 @@ void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8
       word_bytes);
 }
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
-#if defined(SIMD_ISA_avx512)
-using Vector = __m512i;
-inline Vector same(uint32_t word) { return _mm512_set1_epi32(static_cast<int>(word)); }
-inline Vector vector_of(const void* from) { return _mm512_loadu_si512(from); }
-inline Vector lower(Vector x, Vector y) { return _mm512_min_epu32(x, y); }
-inline Vector higher(Vector x, Vector y) { return _mm512_max_epu32(x, y); }
-inline uint32_t lowest_of(Vector x) { return _mm512_reduce_min_epu32(x); }
-inline uint32_t highest_of(Vector x) { return _mm512_reduce_max_epu32(x); }
-inline Vector places(Vector bytes) { return _mm512_srli_epi32(bytes, 2); }
-inline Vector minus(Vector x, Vector y) { return _mm512_sub_epi32(x, y); }
-inline Vector picked(Vector words, Vector which) { return _mm512_permutexvar_epi32(which, words); }
-#else
-using Vector = __m256i;
-inline Vector same(uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
-inline Vector vector_of(const void* from) { return _mm256_loadu_si256(static_cast<const Vector*>(from)); }
-inline Vector lower(Vector x, Vector y) { return _mm256_min_epu32(x, y); }
-inline Vector higher(Vector x, Vector y) { return _mm256_max_epu32(x, y); }
-inline uint32_t lowest_of(Vector x) { return over_words(x, lower); }
-inline uint32_t highest_of(Vector x) { return over_words(x, higher); }
-inline Vector places(Vector bytes) { return _mm256_srli_epi32(bytes, 2); }
-inline Vector minus(Vector x, Vector y) { return _mm256_sub_epi32(x, y); }
-inline Vector picked(Vector words, Vector which) { return _mm256_permutevar8x32_epi32(words, which); }
-#endif
-constexpr uint32_t kOfVector = kVector / 4;  // words
-
 // Gives all lanes the same words, as the sums that the warps of a scan leave are read.
 void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32_t words) {
   for (uint32_t k = 0; k < words; ++k) {
     uint32_t word;
     std::memcpy(&word, from + 4 * size_t{k}, 4);
-    const Vector all = same(word);
+    const Vector all = Vector{} + word;
     for (uint32_t i = 0; i < n; i += kOfVector) std::memcpy(out[k] + 4 * size_t{i}, &all, kVector);
   }
 }
@@ -514,17 +485,17 @@ void gather_one(std::byte* const* out, const std::byte* from, uint32_t n, uint32
 // bytes from `base` on nothing behind is read.
 bool gather_near(std::byte* out, const std::byte* base, size_t end, const uint32_t* a, uint32_t add,
                  uint32_t n) {
-  const auto at = [&](uint32_t i) { return minus(vector_of(a + i), same(0 - add)); };
+  const auto at = [&](uint32_t i) { return numbers(a + i) + add; };
   Vector low = at(0), high = low;
   for (uint32_t i = kOfVector; i < n; i += kOfVector) low = lower(low, at(i)), high = higher(high, at(i));
-  const uint32_t first = lowest_of(low);
-  if (highest_of(high) - first > kVector - 4) return false;
+  const uint32_t first = over_words(low, lower);
+  if (over_words(high, higher) - first > kVector - 4) return false;
   alignas(kVector) std::byte last[kVector] = {};
   const bool is_last = end - first < kVector;
   if (is_last) std::memcpy(last, base + first, end - first);
-  const Vector words = vector_of(is_last ? last : base + first);
+  const Vector words = numbers(reinterpret_cast<const uint32_t*>(is_last ? last : base + first));
   for (uint32_t i = 0; i < n; i += kOfVector) {
-    const Vector found = picked(words, places(minus(at(i), same(first))));
+    const Vector found = picked(words, (at(i) - first) >> 2);
     std::memcpy(out + 4 * size_t{i}, &found, kVector);
   }
   return true;

@@ -534,31 +534,34 @@ void keep(T* d, const T* from, const int8_t* mask, u32 n) {  // where the mask i
   for (size_t i = 0; i < (n & ~31u); ++i) d[i] = mask[i] ? from[i] : d[i];
 }
 
+// Runs the loop of a function on the lanes that are on; all functions of one type share this copy.
+template <class D, class... A, size_t... kPlace>
+NUM_SHARED void run_on(Lanes& l, const Operands& in, void (*loop)(D*, u32, const A*...),
+                       std::index_sequence<kPlace...>) {
+  using Bits = typename num::SIMD_ISA::UintOf<sizeof(D)>::type;
+  const u32 places[] = {in.a, in.b, in.c, in.e};
+  D* d = l.reg<D>(in.d);
+  if (!l.mask) return loop(d, l.count, l.reg<const A>(places[kPlace])...);
+  alignas(64) D kept[kChunk];
+  for (u32 at = 0; at < l.count; at += kChunk) {
+    const u32 n = l.count - at < kChunk ? l.count - at : kChunk;
+    loop(kept, n, l.reg<const A>(places[kPlace]) + at...);
+    keep(reinterpret_cast<Bits*>(d + at), reinterpret_cast<const Bits*>(kept), l.mask + at, n);
+  }
+}
+
 template <auto kFunction>
 struct Each;
 template <class D, class... A, D (*kFunction)(A...)>
 struct Each<kFunction> {
-  using Bits = typename num::SIMD_ISA::UintOf<sizeof(D)>::type;
-  [[gnu::noinline]] static void loop(D* d, u32 n, const A*... a) {
+  static void loop(D* d, u32 n, const A*... a) {
     n &= ~31u;
     if constexpr (std::is_same_v<Each, Each<&each_exp_f32>>) return run_exp(d, n, a...);
     if constexpr (std::is_same_v<Each, Each<&each_perm>>) return run_perm(d, n, a...);
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) d[i] = kFunction(a[i]...);
   }
-  template <size_t... kPlace>
-  static void run_on(Lanes& l, const Operands& in, std::index_sequence<kPlace...>) {
-    const u32 places[] = {in.a, in.b, in.c, in.e};
-    D* d = l.reg<D>(in.d);
-    if (!l.mask) return loop(d, l.count, l.reg<const A>(places[kPlace])...);
-    alignas(64) D kept[kChunk];
-    for (u32 at = 0; at < l.count; at += kChunk) {
-      const u32 n = l.count - at < kChunk ? l.count - at : kChunk;
-      loop(kept, n, l.reg<const A>(places[kPlace]) + at...);
-      keep(reinterpret_cast<Bits*>(d + at), reinterpret_cast<const Bits*>(kept), l.mask + at, n);
-    }
-  }
-  static void run(Lanes& l, const Operands& in) { run_on(l, in, std::index_sequence_for<A...>()); }
+  static void run(Lanes& l, const Operands& in) { run_on(l, in, &loop, std::index_sequence_for<A...>()); }
 };
 
 constexpr Handler kHandlers[] = {
