@@ -17,10 +17,11 @@ constexpr VectorOp kWithSign{VectorOp::k0F38, VectorOp::k66, false, 0x0a},  // A
     kBlendHalfWords{VectorOp::k0F3A, VectorOp::k66, false, 0x0e};
 
 // Words that instructions take from memory.
-constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x4e800000, 0x4b000000, 0x007fffff, 0xffffffff, 32,
-                               64,         0x1ffff,    0xffff,     0x77e2,     0x47e7,     0x8000,     kOne,
-                               kInfinity,  0x80000000, 252u << 23, 0x7e800000, 0x3f800000, 0x4b800000, 0x3e800000,
-                               0xc3800000, 0x08102040, 0x787c7e7f, 0x80010204, 0x7f406070, 0x7f0000};
+constexpr uint32_t kWords[] = {0xc2fc0000, 0x3f000000, 0x4e800000, 0x4b000000, 0x007fffff, 0xffffffff,
+                               32,         64,         0x1ffff,    0xffff,     0x77e2,     0x47e7,
+                               0x8000,     kOne,       kInfinity,  0x80000000, 252u << 23, 0x7e800000,
+                               0x3f800000, 0x4b800000, 0x3e800000, 0xc3800000, 0x08102040, 0x787c7e7f,
+                               0x80010204, 0x7f406070, 0x7f0000};
 
 // For kShuffleBytes: each byte of a word is byte `which` of it.
 using Bytes = std::array<uint8_t, 64>;
