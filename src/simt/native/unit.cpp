@@ -170,8 +170,8 @@ void UnitWriter::ex2(int d, int a, bool flush) {
   constexpr Constant16 kLeast = constant(0xc2fc0000);  // -126
   const int fixed = at(kPrepared), is_low = t_.masks[0];
   a_.vector(kMulPs, fixed, a, constant(0x4b000000));  // 2^23
-  // What takes more than the function, numbers below -126 and NaNs, is rare but for elements that are masked: these are often -inf,
-  // and of a vector of them nothing is computed.
+  // Numbers below -126 and NaNs take more than the function. They are rare but for elements that are masked: these are often -inf, and
+  // nothing is computed of a vector of them.
   a_.vector_imm(kComparePs, t_.more, a, kLeast, kNotAtLeast);
   const size_t plain = a_.jump_if_none(t_.more);
   a_.vector(kXor, d, d, d);
