@@ -5,21 +5,6 @@
 #include <utility>
 
 namespace triton_runner::simt {
-namespace {
-
-bool never_sums_bytes = false;
-
-}  // namespace
-
-bool Assembler::may_sum_bytes() {
-#if defined(__x86_64__)
-  return !never_sums_bytes && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
-}
-
-void Assembler::never_sum_bytes(bool never) { never_sums_bytes = never; }
 
 // Bits of registers are complemented there; `rm` of memory is 0, or that of the base: the others have no upper bits.
 void Assembler::prefix(VectorOp op, int reg, int second, int rm, int mask, Length length, bool is_word) {
@@ -185,8 +170,10 @@ void Assembler::narrow(int reg, int lower_half, int upper_half, bool upper_words
   vector_imm(kInsertUpper, reg, reg, use_.scratch, 1);
 }
 
-void Assembler::look_up(int first, int second, int index, const WordTables& tables,
-                        std::span<const int> masks, int more) {
+void Assembler::look_up(int first, int second, int of, const WordTables& tables, std::span<const int> masks,
+                        std::span<const int, 2> others) {
+  const auto [index, more] = std::pair{others[0], others[1]};
+  vector_imm(kShiftWordsBy, kRightBy, index, of, tables.lowest);
   for (size_t bit = 0; 32u << bit < tables.entries; ++bit) vector(kTest, masks[bit], index, tables.bits[bit]);
   const auto mask_of = [&](uint32_t part) {  // elements whose index has the bits of the number of 32 words
     int found = 0;
@@ -224,6 +211,17 @@ size_t Assembler::jump_if_all(int mask) {
   for (const int b : {0xc5, 0xf8, 0x98, 0xc0 | mask << 3 | mask}) byte(static_cast<uint8_t>(b));  // kortestw
   constexpr uint8_t kIfCarry = 0x82;
   return far_jump(kIfCarry);
+}
+
+size_t Assembler::jump_if_none(int mask) {
+  for (const int b : {0xc5, 0x78, 0x93, 0xd8 | mask}) byte(static_cast<uint8_t>(b));  // kmovw r11d, mask
+  return jump_again();
+}
+
+size_t Assembler::jump_again() {
+  for (const int b : {0x45, 0x85, 0xdb}) byte(static_cast<uint8_t>(b));  // test r11d, r11d
+  constexpr uint8_t kIfZero = 0x84;
+  return far_jump(kIfZero);
 }
 
 void Assembler::constants_at(const void* place) {

@@ -56,11 +56,11 @@ inline constexpr VectorOp
     kUpperHalf{VectorOp::k0F3A, VectorOp::k66, true, 0x3b}, kInsertUpper{VectorOp::k0F3A, VectorOp::k66, true, 0x3a},
     kFloatOfSigned{VectorOp::k0F, VectorOp::kNone, false, 0x5b}, kFloatOfUnsigned{VectorOp::k0F, VectorOp::kF2, false, 0x7a},
     kMinPs{VectorOp::k0F, VectorOp::kNone, false, 0x5d}, kTruncateFloat{VectorOp::k0F, VectorOp::kF3, false, 0x5b},
-    kMaskOfSigns{VectorOp::k0F38, VectorOp::kF3, false, 0x39},
-    kTest{VectorOp::k0F38, VectorOp::k66, false, 0x27}, kTestNot{VectorOp::k0F38, VectorOp::kF3, false, 0x27},
+    kMaskOfSigns{VectorOp::k0F38, VectorOp::kF3, false, 0x39}, kTest{VectorOp::k0F38, VectorOp::k66, false, 0x27},
     kLookUp{VectorOp::k0F38, VectorOp::k66, false, 0x36}, kMulPairs{VectorOp::k0F, VectorOp::k66, false, 0xf5},
     kShiftWordsBy{VectorOp::k0F, VectorOp::k66, false, 0x72},
-    kPickBits{VectorOp::k0F38, VectorOp::k66, true, 0x83}, kAddProductsOfBytes{VectorOp::k0F38, VectorOp::k66, false, 0x50},
+    kShuffleBytes{VectorOp::k0F38, VectorOp::k66, false, 0x00}, kMulBytes{VectorOp::k0F38, VectorOp::k66, false, 0x04},
+    kAddBytes{VectorOp::k0F, VectorOp::k66, false, 0xfc}, kAddHalfWords{VectorOp::k0F, VectorOp::k66, false, 0xfd},
     kMaskOfBytes{VectorOp::k0F38, VectorOp::kF3, false, 0x29}, kBytesOfMask{VectorOp::k0F38, VectorOp::kF3, false, 0x28};
 // clang-format on
 
@@ -96,22 +96,22 @@ struct RegisterUse {
   int first, end;            // the vectors that hold values
   int first_mask, end_mask;  // the masks that do; of none, a mask is a vector whose words are all ones or 0
   int scratch, scratch2, nan, mask_scratch;
-  bool sums_bytes = false;  // there are vpmultishiftqb and vpdpbusd
   bool has_masks() const { return end_mask != 0; }
 };
 
-// Two tables of 64 or 128 words among the constants.
+// Two tables of 64 or 128 words among the constants. The number of an entry begins at bit `lowest` of a word, and the bits above
+// it do not count.
 struct WordTables {
   uint32_t first, second;  // at multiples of 64
-  uint32_t pairs;          // the words of both, a pair for each index
+  uint32_t pairs;          // of 256 words each, for AVX2: by the bits 16 to 23
   uint32_t entries;
-  Constant16 last;     // entries - 1
+  uint8_t lowest;
   Constant16 bits[2];  // 32, 64
 };
 
 class Assembler {
  public:
-  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7, may_sum_bytes()}) {}  // k0 means "without a mask"
+  Assembler() : Assembler({16, 0, 29, 1, 7, 29, 30, 31, 7}) {}  // k0 means "without a mask"
   virtual ~Assembler() = default;
   const RegisterUse& use() const { return use_; }
 
@@ -136,10 +136,9 @@ class Assembler {
   virtual void extend(VectorOp op, int reg, int from, int half);
   // reg = the lower words of longs, or the upper ones.
   virtual void narrow(int reg, int lower, int upper, bool upper_words);
-  // first, second = the words of both tables at `index`, whose upper bits do not count. The masks, `index` and
-  // `more` are overwritten.
-  virtual void look_up(int first, int second, int index, const WordTables& tables, std::span<const int> masks,
-                       int more);
+  // first, second = the words of both tables for `of`. The masks and the two other registers are overwritten.
+  virtual void look_up(int first, int second, int of, const WordTables& tables, std::span<const int> masks,
+                       std::span<const int, 2> more);
 
   virtual void with_memory(VectorOp op, int reg, int second, Memory rm, int mask = 0);
   // reg = the words of lanes ^ `by` (not fewer than a vector has), which the register file has at `place`.
@@ -148,6 +147,9 @@ class Assembler {
   virtual void move_up(int reg, int a, uint32_t place, uint32_t by);
   // Jumps to where land() is called with what this returns, where all elements have the mask.
   virtual size_t jump_if_all(int mask);
+  // The same where no element has the mask; jump_again() does what the last of these jumps did.
+  virtual size_t jump_if_none(int mask);
+  size_t jump_again();
   void land(size_t jump);
   // rsi = where constants are.
   void constants_at(const void* place);
@@ -160,9 +162,6 @@ class Assembler {
     for (int k = 0; k < 32; k += 8) byte(static_cast<uint8_t>(value >> k));
   }
   std::vector<uint8_t> bytes;
-  // Whether this machine has what RegisterUse::sums_bytes says, and nobody has said that it shall not be used.
-  static bool may_sum_bytes();
-  static void never_sum_bytes(bool never);
 
  protected:
   explicit Assembler(const RegisterUse& use) : use_(use) {}

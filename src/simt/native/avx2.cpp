@@ -90,12 +90,7 @@ void Avx2Assembler::vector(VectorOp op, int reg, int second, int rm, int mask) {
 }
 
 void Avx2Assembler::vector(VectorOp op, int reg, int second, Constant16 rm, int mask) {
-  if (op == kTestNot) {
-    plain(kAnd, kTemporary, second, rm);
-    plain(kXor, reg, reg, reg);
-    plain(kEqual, reg, reg, kTemporary);
-    if (mask != 0) plain(kAnd, reg, reg, mask);
-  } else if (mask == 0) {
+  if (mask == 0) {
     plain(op, reg, second, rm);
   } else if (op == kBroadcast) {
     plain(kBlendVariable, reg, reg, rm);
@@ -336,6 +331,12 @@ size_t Avx2Assembler::jump_if_all(int mask) {
   return far_jump(kIfEqual);
 }
 
+size_t Avx2Assembler::jump_if_none(int mask) {
+  constexpr int kR11 = 11;
+  plain(kSignsToWord, kR11, kNoSecond, mask);
+  return jump_again();
+}
+
 size_t Avx2Assembler::jump(uint8_t condition) {
   byte(condition);
   byte(0);
@@ -349,27 +350,23 @@ size_t Avx2Assembler::jump_if_lane(uint8_t condition, uint8_t bits) {
 }
 
 // By eight loads of pairs: on an EPYC two gathers take 1.8 times as long.
-void Avx2Assembler::look_up(int first, int second, int index, const WordTables& tables, std::span<const int>,
-                            int) {
-  plain(kAnd, index, index, tables.last);
-  plain(kStore, index, kNoSecond, Stack{-32});
+void Avx2Assembler::look_up(int first, int second, int of, const WordTables& tables, std::span<const int>,
+                            std::span<const int, 2> more) {
+  plain(kStore, of, kNoSecond, Stack{-32});
   const auto load = [&](int reg, int lane) {  // two pairs
     for (int k = 0; k < 2; ++k) {
-      for (const int b : {0x8b, 0x4c, 0x24, 4 * (lane + k) - 32})
-        byte(static_cast<uint8_t>(b));  // mov ecx, []
+      for (const int b : {0x0f, 0xb6, 0x4c, 0x24, 4 * (lane + k) + 2 - 32})
+        byte(static_cast<uint8_t>(b));  // movzx ecx, byte []
       plain(k ? kLoadUpperLong : kLoadLong, reg, k ? reg : kNoSecond, Pair{tables.pairs}, 128);
     }
   };
-  const auto load_four = [&](int reg, int lane) {
-    load(reg, lane);
-    load(kTemporary, lane + 4);
-    plain_imm(kInsertLane, reg, reg, kTemporary, 1);
-  };
-  load_four(first, 0);
-  load_four(second, 2);
-  plain_imm(kShufflePs, kTemporary, first, second, 0x88);
-  plain_imm(kShufflePs, second, first, second, 0xdd);
-  plain(kMove, first, kNoSecond, kTemporary);
+  for (const int k : {0, 1}) {
+    load(more[static_cast<size_t>(k)], 2 * k);
+    load(kTemporary, 2 * k + 4);
+    plain_imm(kInsertLane, more[static_cast<size_t>(k)], more[static_cast<size_t>(k)], kTemporary, 1);
+  }
+  plain_imm(kShufflePs, first, more[0], more[1], 0x88);
+  plain_imm(kShufflePs, second, more[0], more[1], 0xdd);
 }
 
 }  // namespace triton_runner::simt

@@ -32,8 +32,9 @@ class Avx2Assembler : public Assembler {
   void load_swapped(int reg, uint32_t place, uint32_t by) override;
   void move_up(int reg, int a, uint32_t place, uint32_t by) override;
   size_t jump_if_all(int mask) override;
-  void look_up(int first, int second, int index, const WordTables& tables, std::span<const int> masks,
-               int more) override;
+  size_t jump_if_none(int mask) override;
+  void look_up(int first, int second, int of, const WordTables& tables, std::span<const int> masks,
+               std::span<const int, 2> more) override;
 
  private:
   static constexpr int kTemporary = 12;

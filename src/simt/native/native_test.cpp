@@ -323,10 +323,3 @@ bool floats_have_the_bits_of_handlers() {
 }
 
 TEST(native_functions_of_floats_have_the_bits_of_handlers) { CHECK(floats_have_the_bits_of_handlers()); }
-
-TEST(native_functions_of_floats_are_the_same_without_products_of_bytes) {
-  if (num::current_isa() != num::Isa::kAvx512 || !Assembler::may_sum_bytes()) return;
-  Assembler::never_sum_bytes(true);
-  CHECK(floats_have_the_bits_of_handlers());
-  Assembler::never_sum_bytes(false);
-}

@@ -9,8 +9,8 @@ namespace triton_runner::simt {
 
 // Registers that a function may overwrite.
 struct UnitTemporaries {
-  std::array<int, 6> vectors;
-  std::array<int, 3> masks;  // the last two may be the last two vectors
+  std::array<int, 5> vectors;
+  std::array<int, 2> masks;  // may be the last two vectors
   int more;                  // one more mask
 };
 
@@ -31,13 +31,17 @@ class UnitWriter {
 
  private:
   // Names the vectors[] by what they hold.
-  enum Part { kPrepared, kFirst, kC0, kC12, kPoint, kSecond };
+  enum Part { kPrepared, kC0, kC12, kFirst, kSecond };
   int at(Part part) const { return t_.vectors[part]; }
-  // c0 and c12: of a prepared argument, whose lower `shift` bits are the point between two entries.
-  void look_up(uint8_t shift, const WordTables& tables, int first_mask);
+  struct Function {
+    WordTables tables;
+    Constant16 point, bias;  // bits between two entries; what is added before the sum is cut off
+  };
+  // d = the function of a prepared argument, more or less that argument (Tables).
+  void compute(int d, const Function& f);
   void square(int d, uint8_t unused_bits);
-  void square_by_bytes(int d, uint8_t low);
-  void interpolate(int d, Constant16 bias);
+  void interpolate(int d, const Function& f);
+  void round_down(int fixed);
   void shift(int how, int d, int a, int by) {
     a_.vector_imm(kShiftWordsBy, how, d, a, static_cast<uint8_t>(by));
   }

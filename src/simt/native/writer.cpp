@@ -170,11 +170,10 @@ class Writer {
   void of_unit(const NativeRow& row, int d, int a) {
     UnitTemporaries t{.more = use_.mask_scratch};
     for (int& r : t.vectors) r = take(Element::kWord);
-    t.masks[0] = take(Element::kPredicate);
     if (use_.has_masks())
-      for (const size_t k : {1, 2}) t.masks[k] = take(Element::kPredicate);
+      for (int& k : t.masks) k = take(Element::kPredicate);
     else
-      t.masks[1] = t.vectors[4], t.masks[2] = t.vectors[5];
+      t.masks = {t.vectors[3], t.vectors[4]};
     UnitWriter unit(a_, t);
     if (row.form == Form::kEx2)
       unit.ex2(d, a, row.imm != 0);
