@@ -30,7 +30,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     milliseconds to spend, quantiles is a list of fractions, return_mode is one of min, max, mean, median,
     all. On the CPU it measures wall-clock time."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
-        raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
+        raise ValueError(f"return_mode {return_mode!r} is not one of min, max, mean, median, all")
     if devices.resolved_device() != "cpu":
         import triton
 

@@ -105,10 +105,45 @@ status  0
 says  verdict: right
 $ verify FILE asserted_in_a_thread
 status  0
+says  verdict: right
+$ verify FILE asserted_in_a_thread wrong
+status  1
+says  the program's assertion failed at
+says  which leaves the exit status 0
+says  compared with
+says  verdict: wrong
+$ verify FILE asserted_in_a_thread_that_goes_on
+status  0
+says  verdict: right
+$ verify FILE asserted_in_a_thread_that_goes_on wrong
+status  1
+says  verdict: wrong
+$ verify FILE raised_in_a_thread wrong
+status  1
+says  the program's check (ValueError) failed at
+says  verdict: wrong
+$ verify FILE exits_in_a_thread wrong
+status  1
+says  verdict: wrong
+$ verify FILE thread_that_fails
+status  0
+says  verdict: right
+$ verify FILE launched_in_a_thread
+status  0
+says  verdict: right
+$ verify FILE bound_of_a_launch_in_a_thread wrong
+status  0
 says  verdict: no fault found
 $ verify FILE at_exit
 status  0
 says  verdict: right
+$ verify FILE at_exit wrong
+status  1
+says  verdict: wrong
+$ verify FILE once FOLDER
+status  0
+says  does not repeat the launch
+says  verdict: no fault found
 $ verify FILE counted
 status  0
 says  verdict: right
@@ -136,6 +171,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 
 import numpy
 import torch
@@ -321,16 +357,72 @@ def in_a_thread():
     thread.join()
 
 
+def started(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    return thread
+
+
 def asserted_in_a_thread():
-    """If it failed, the program would end with status 0."""
+    """The program ends with status 0 even if it fails."""
     o = scaled(x)
 
     def check():
         assert (o - want).abs().max() < 1e-5
 
-    thread = threading.Thread(target=check)
-    thread.start()
-    thread.join()
+    started(check).join()
+
+
+def asserted_in_a_thread_that_goes_on():
+    o = scaled(x)
+
+    def check():
+        time.sleep(0.1)
+        assert (o - want).abs().max() < 1e-5
+
+    started(check)
+
+
+def raised_in_a_thread():
+    o = scaled(x)
+
+    def check():
+        if not torch.allclose(o, want):
+            raise ValueError("the result is not the expected one")
+
+    started(check).join()
+
+
+def exits_in_a_thread():
+    o = scaled(x)
+    started(lambda: sys.exit((o - want).abs().max() > 1e-5)).join()
+
+
+def thread_that_fails():
+    """This has nothing to do with the kernel."""
+    started(lambda: {}["key"]).join()
+    torch.testing.assert_close(scaled(x), want)
+
+
+def launched_in_a_thread():
+    found = {}
+    started(lambda: found.update(o=scaled(x))).join()
+    assert (found["o"] - want).abs().max() < 1e-5
+
+
+def bound_of_a_launch_in_a_thread():
+    found = {}
+    started(lambda: found.update(o=scaled(x))).join()
+    assert (found["o"] - want).abs().max() < 1e9
+
+
+def once():
+    """The second run finds nothing to do."""
+    with open(os.path.join(sys.argv[2], "done"), "a") as file:
+        is_first = file.tell() == 0
+        file.write("done")
+    if is_first:
+        assert (scaled(x) - want).abs().max() < 1e9
 
 
 def at_exit():

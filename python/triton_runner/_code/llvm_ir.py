@@ -107,7 +107,7 @@ _ASM: tuple[tuple[Release, str, str, str], ...] = (
     ((3, 2), "elect.sync", "elect.sync $0|$1, $2;", "=r,=b,r"),
 )
 
-# Launch bounds in a function's attributes: until, attribute, names in !nvvm.annotations, one a dimension.
+# Launch bounds in a function's attributes: until, attribute, a name in !nvvm.annotations for each dimension.
 _BOUNDS: tuple[tuple[Release, str, tuple[str, ...]], ...] = (
     ((3, 4), "nvvm.reqntid", ("reqntidx", "reqntidy", "reqntidz")),
     ((3, 4), "nvvm.maxntid", ("maxntidx", "maxntidy", "maxntidz")),

@@ -21,7 +21,7 @@ from triton_runner._memory.files import kind_of, numpy_named
 _OWN_ERRORS = 64  # errors of the reference that another order of its sums may have
 _ENOUGH, _COARSER = 256, 1.3  # elements by which errors are compared, and what is more than another order
 _TF32 = 2e-3  # products whose operands are rounded to 11 bits
-MALFORMED = (ValueError, KeyError, IndexError, TypeError, AttributeError)  # of a packed value that is none
+MALFORMED = (ValueError, KeyError, IndexError, TypeError, AttributeError)  # of a malformed packed value
 _FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that NumPy itself does not have
 
 

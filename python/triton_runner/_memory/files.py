@@ -100,7 +100,7 @@ def _load_safetensors(path: str, key: str):
 
 def from_safetensors(data) -> dict:
     """The arrays of safetensors by name, read-only views of its bytes. Raises ValueError, TypeError or
-    KeyError for what is none, or lies outside of it."""
+    KeyError for an unknown name, or one that lies outside of it."""
     if len(data) < 8:
         raise ValueError("its header is cut off")
     (size,) = struct.unpack_from("<Q", data)

@@ -32,7 +32,7 @@ class Marks:
     def __init__(self, address: int, nbytes: int, is_written: bool = False):
         self.nbytes, self._skip = nbytes, address % 8
         self._bits = numpy.full((self._skip + nbytes + 7) // 8, 0 if is_written else 0xFF, numpy.uint8)
-        if nbytes:  # what lies around the block is none of its
+        if nbytes:  # what lies around the block does not belong to it
             self._bits[0] &= 0xFF << self._skip & 0xFF
             self._bits[-1] &= 0xFF >> -(self._skip + nbytes) % 8
 

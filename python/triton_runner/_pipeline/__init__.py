@@ -1,2 +1,2 @@
-"""Drives Triton's compilation: stops it for the CPU, goes on from an artifact, and does so with every
+"""Drives Triton's compilation: stops it for the CPU, continues from an artifact, and does so with every
 release."""

@@ -31,6 +31,7 @@ from triton_runner._base.errors import (
 from triton_runner._base.paths import check_program
 from triton_runner._launch import launchers
 from triton_runner._pipeline.failures import failure_of
+from triton_runner._pretend.ending import ending
 from triton_runner._pretend.misuse import misuse_of
 from triton_runner._settings import devices
 
@@ -45,8 +46,9 @@ atexit.register(_held.close)  # while torch is whole
 @dataclasses.dataclass(frozen=True)
 class Ended:
     """How a program ended. how: "returned" from its last line, "exited" by sys.exit(), "raised" an exception,
-    "refused" (the front end does not take a kernel), "uncompiled" (the compiler fails on one), or
-    "interrupted" by Ctrl-C; of a process that another one watches (_programs/watched.py) also "left" by
+    "refused" (the front end does not take a kernel), "uncompiled" (the compiler fails on one), "failed aside"
+    (a check in a thread or an exit function, which leaves the status 0), or "interrupted" by Ctrl-C; of a
+    process that another one watches (_programs/watched.py) also "left" by
     os._exit() or for another program, or "killed" by a signal. error, message: of an exception; file, line:
     where the program raised it or called sys.exit(), or the line of the kernel."""
 
@@ -68,19 +70,23 @@ def run_program(
 
 def ended(
     program: str, arguments: list[str], is_module: bool, pretend_cuda: bool, whole_traceback: bool = False,
-    look=(), explained=lambda error: [],
+    look=(), explained=lambda error: [], is_check=lambda error, frames: False,
 ) -> Ended:  # fmt: skip
     """Runs a script or module as __main__. A fault of a kernel is shown with its line and the line that
     launched it, and a kernel that was not compiled with the lines of explained(error); whole_traceback: as
-    python shows an exception. look: notes for a kernel's trap. Ctrl-C is the caller's."""
+    python shows an exception. look: notes for a kernel's trap. is_check(error, frames): says whether an
+    exception of a thread or an exit function is a check that failed. Ctrl-C is the caller's."""
     if not is_module:
         check_program(program)
     prepare(pretend_cuda)
     sys.argv = [program, *arguments]
+
+    def show(error: BaseException) -> Ended:
+        return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
+
+    aside: list[BaseException] = []
     try:
-        with _exit_functions(
-            lambda error: _raised(error, pretend_cuda, whole_traceback, look, explained(error))
-        ):
+        with ending(show) as aside:
             if is_module:
                 sys.path.insert(0, os.getcwd())
                 runpy.run_module(program, run_name="__main__", alter_sys=True)
@@ -91,7 +97,8 @@ def ended(
         explained(stop)
         at = _place(_of_program(stop.__traceback__))
         if stop.code is None or isinstance(stop.code, int):
-            return Ended((stop.code or 0) & 255, "exited", **at)
+            status = (stop.code or 0) & 255
+            return Ended(status, "exited", **at) if status else _aside(aside, is_check, "exited", at)
         print(stop.code, file=sys.stderr)
         return Ended(1, "exited", message=str(stop.code), **at)
     except KeyboardInterrupt:
@@ -99,41 +106,20 @@ def ended(
             traceback.print_exc()
         raise
     except BaseException as error:  # printed as python prints it, without our own frames
-        return _raised(error, pretend_cuda, whole_traceback, look, explained(error))
+        return show(error)
     finally:
         _tell_of_interpreter()
-    return Ended(0)
+    return _aside(aside, is_check, "returned", {})
 
 
-@contextlib.contextmanager
-def _exit_functions(show):
-    """Calls the functions that the program gives to atexit at the end of the block, and not of this process:
-    their launches belong to the program. show(error): shows what they raise, which changes no exit status, as
-    with python."""
-    own, functions = (atexit.register, atexit.unregister), []
-
-    def register(function, *args, **kwargs):
-        if is_of_library(sys._getframe(1).f_code.co_filename):
-            return own[0](function, *args, **kwargs)
-        functions.append((function, functools.partial(function, *args, **kwargs)))
-        return function
-
-    def unregister(function) -> None:
-        functions[:] = [one for one in functions if one[0] != function]
-        own[1](function)
-
-    atexit.register, atexit.unregister = register, unregister
-    try:
-        yield
-    finally:
-        atexit.register, atexit.unregister = own
-        while functions:
-            function, call = functions.pop()
-            try:
-                call()
-            except BaseException as error:
-                print(f"Exception ignored in atexit callback: {function!r}", file=sys.stderr)
-                show(error)
+def _aside(raised: list[BaseException], is_check, how: str, at: dict) -> Ended:
+    """The end with status 0 of a program whose threads and exit functions raised these."""
+    for error in raised:
+        frames = _of_program(error.__traceback__)
+        if is_check(error, frames):
+            place = _place(own_frames(frames, True) or frames)
+            return Ended(0, "failed aside", type(error).__name__, str(error), **place)
+    return Ended(0, how, **at)
 
 
 def _raised(error: BaseException, pretend_cuda: bool, whole_traceback: bool, look, lines) -> Ended:

@@ -32,8 +32,8 @@ _SPELLED["u1"] = _SPELLED["i1"]  # as Triton's launches name a bool
 
 
 def find(text):
-    """The row of a type by any of its names, "f32", "fp32", "float32" or "torch.float32"; None if it is none
-    of them."""
+    """The row of a type by any of its names, "f32", "fp32", "float32" or "torch.float32"; None for any
+    other text."""
     return _SPELLED.get(text.rpartition(".")[2].lower())
 
 

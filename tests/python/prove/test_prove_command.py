@@ -302,3 +302,26 @@ def test_a_size_that_stays_does_not_refute(tmp_path):
     path.write_text(ROWS.replace("{call}", "of_flags(torch.rand(5), torch.rand(6))"))
     _, result = prove("--property", "bounds", str(path))
     assert verdicts(result) == {"bounds": "unknown"}, result
+
+
+def test_what_is_proposed_is_compared_with_the_launch(tmp_path):
+    """Its index has a -1 for what is left out, which no proposed bound has room for."""
+    path = tmp_path / "guarded.py"
+    text = (
+        "import torch, triton, triton.language as tl\n@triton.jit\n"
+        "def guarded(x, index, out, n, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    i = tl.load(index + at, mask=at < n, other=0)\n"
+        "    tl.store(out + at, tl.load(x + i, mask=(at < n) & (i != -1), other=0.0), mask=at < n)\n"
+        "x, index = torch.rand(50), torch.arange(100, dtype=torch.int32) % 50\n"
+        "index[7] = 3\nout = torch.empty(index.numel())\n"
+        "guarded[(triton.cdiv(index.numel(), 64),)](x, index, out, index.numel(), BLOCK=64)\n"
+    )
+    for line, is_against in (("index[7] = 3", False), ("index[7] = -1", True)):
+        path.write_text(text.replace("index[7] = 3", line))
+        status, result = prove("--property", "bounds", "--given", "x.numel >= 1", str(path))
+        (answer,) = (one for proof in result["proofs"] for one in proof["answers"])
+        said = " ".join(reason["text"] for reason in answer["reasons"])
+        assert status == 4 and "is proved with --given 'index in 0..x." in said, said
+        against = "which its launch goes against: index holds -1 there, of 0..50"
+        assert (against in said) == is_against, said

@@ -61,7 +61,7 @@ def looks(check: str, level: str) -> bool:
 
 
 def checks_of(names: str | None) -> tuple:
-    """The checks that a text names, by default all. Raises DiagnosticError for one that is none."""
+    """The checks that a text names, by default all. Raises DiagnosticError for an unknown check."""
     _settings.using(check=names).settings()
     return tuple(names.split(",")) if names and "all" not in names.split(",") else CHECKS
 

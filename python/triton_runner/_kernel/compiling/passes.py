@@ -205,7 +205,7 @@ class Trace:
         """Notes which levels are what the plain compilation gave."""
         self.plain_seconds = plain["seconds"]
         self.differences = [level for level, text in plain["asm"].items() if self.asm.get(level) != text]
-        # ptxas does not always make the same binary of one PTX: that is none of the passes'.
+        # ptxas does not always make the same binary of one PTX: that difference is not the passes'.
         self.identical = all(isinstance(plain["asm"][level], bytes) for level in self.differences)
 
     def _count_ops(self, index: int) -> int | None:

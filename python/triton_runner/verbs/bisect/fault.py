@@ -253,7 +253,7 @@ class Search:
                 return where, step
             reasons += back.reasons[:1]
         if reasons:
-            self.note(f"no right release goes on from its IR ({'; '.join(reasons)})")
+            self.note(f"no right release can continue from its IR ({'; '.join(reasons)})")
         return None, None
 
     def _combine(self, step: Step | None, where: str, spliced: Step | None) -> None:
@@ -370,7 +370,7 @@ def _reaches_llir(steps: list[Step], last: int) -> bool:
 
 
 def _spliced_back(back: Splice) -> tuple[str | None, Step | None]:
-    """The same, but the wrong release goes on from a right release's IR: it is right once that IR is after
+    """The same, but the wrong release continues from a right release's IR: it is right once that IR is after
     the pass at fault."""
     other = {"right": "wrong", "wrong": "right", "unknown": "unknown"}
     wrong, right = first_wrong(len(back.steps), lambda i: other[back.after(i).verdict])

@@ -3,7 +3,7 @@ generate code (make_ptx, make_amdgcn).
 
 The module that LLVM prints after a pass replaces the kernel's LLVM IR, and code is generated from it. For
 optimising passes, the release itself or a right release generates the code. A release whose code generation
-is at fault would make wrong code of any IR, so a right release goes on from the printed IR in that case.
+is at fault would make wrong code of any IR, so a right release continues from the printed IR in that case.
 Passes that can be switched off are left out as well."""
 
 from __future__ import annotations

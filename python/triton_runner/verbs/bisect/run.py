@@ -95,7 +95,7 @@ def program_of(
     unknown = [level for level in levels or () if level not in LEVELS]
     if unknown:
         raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
-    _settings.using(target=target).settings()  # raises for one that is none
+    _settings.using(target=target).settings()  # raises for an unknown target
     given = BisectedProgram("", target=target)
     if levels and not {*levels} & {*given.executed, *(("cubin",) if given.code == "ptx" else ())}:
         raise fail(

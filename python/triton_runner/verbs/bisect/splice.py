@@ -74,7 +74,7 @@ class Splice:
         return bool(self.steps) and all(key in self._theirs for key in keys)
 
     def after(self, index: int, **more) -> Trial:
-        """The right release goes on from the IR after step `index` (-1: from the front end's IR). more:
+        """The right release continues from the IR after step `index` (-1: from the front end's IR). more:
         options of the run."""
         plans = []
         for i, kernel in enumerate(self._mine):

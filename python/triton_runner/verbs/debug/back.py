@@ -1,4 +1,4 @@
-"""Goes back in a launch that stands: its program goes on from the last moment that was kept of it, or the
+"""Goes back in a launch that stands: its program continues from the last moment that was kept of it, or the
 launch runs again (replays.py), up to the moment that is looked for."""
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Terminal(MachineCommands, ValueCommands):
         """on_error(DiagnosticError): takes what a command raises, in place of an answer."""
         self.session, self.write, self.as_json, self.recording = session, write, as_json, recording
         self._console = console  # of rich, where lines may have colours
-        self.width = width  # of the terminal; 0: it is none
+        self.width = width  # of the terminal; 0: the output is not a terminal
         self.status = 0
         self._on_error = on_error
         self.has_failed = False  # a command

@@ -19,7 +19,7 @@ from triton_runner.verbs.debug.results import Stopped
 class ValueCommands:
     """A part of Terminal."""
 
-    width = 0  # of the terminal, in characters; 0: it is none
+    width = 0  # of the terminal, in characters; 0: the output is not a terminal
     _displays: dict[int, str]  # expressions by their numbers
 
     def do_print(self, rest: str):

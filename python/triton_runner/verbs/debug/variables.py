@@ -250,7 +250,7 @@ class Variables:
 
 
 def _constant(assignment):
-    """The array that a constant of the TTGIR is; None: it is none, or its text is not read."""
+    """The array that a constant of the TTGIR is; None: it is not an array, or its text is not read."""
     match = re.fullmatch(r"(?:dense<)?([-+\w.]+)>?(?: : .*)?", assignment.constant)
     site = assignment.site
     if not match:

@@ -43,7 +43,7 @@ def experiments(
 ) -> list[Experiment]:
     """The program as it is, and, where that is not right, under each setting of the grid; with passes also
     without each pass that ran. told(experiment) as they are done."""
-    _settings.using(target=program.target).settings()  # raises for one that is none
+    _settings.using(target=program.target).settings()  # raises for an unknown target
     if not program.is_module:
         check_program(program.name)
     experiments_done: list[Experiment] = []

@@ -24,7 +24,7 @@ _NO_COST = Cost(0.0, 0.0, 0.0, 0.0)
 
 
 def judge(task: str, answer: str, options: Options) -> Row:
-    """The verdict on an answer; both files are there. Raises DiagnosticError where the task is none."""
+    """The verdict on an answer; both files are there. Raises DiagnosticError for an unusable task."""
     processes.load()
     try:
         return Trial(task, answer, options).row()

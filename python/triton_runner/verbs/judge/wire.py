@@ -45,16 +45,16 @@ def receive(pipe: int, until: float | None = None, is_alive=lambda: True) -> tup
     """Reads a message. Raises Gone at its end, after the time `until`, or when is_alive() says no."""
     (size,) = struct.unpack("<Q", _read(pipe, 8, until, is_alive))
     if not 16 <= size <= 1 << 24:
-        raise Gone("a message that is none")
+        raise Gone("a malformed message")
     head = struct.unpack(f"<{size // 8}Q", _read(pipe, size, until, is_alive))
     if head[1] != len(head) - 2 or head[0] + sum(head[2:]) > MOST:
-        raise Gone("a message that is none, or too large")
+        raise Gone("a malformed message, or one that is too large")
     text = _read(pipe, head[0], until, is_alive)
     parts = [_read(pipe, size, until, is_alive) for size in head[2:]]
     try:
         return json.loads(text), parts
     except (ValueError, RecursionError) as error:
-        raise Gone("a message that is none") from error
+        raise Gone("a malformed message") from error
 
 
 def _read(pipe: int, size: int, until: float | None, is_alive) -> bytes:

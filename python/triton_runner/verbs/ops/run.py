@@ -78,7 +78,7 @@ def _of_release(rows: list[dict], release: str) -> list[dict]:
     patch = release.removeprefix(f"{other.name}-")
     if patch != release and not any(f"{known}.".startswith(f"{patch}.") for known in other.patches):
         raise click.BadParameter(
-            f"'{release}' is none of {', '.join(f'{other.name}-{patch}' for patch in other.patches)}",
+            f"'{release}' is not one of {', '.join(f'{other.name}-{patch}' for patch in other.patches)}",
             param_hint="--release",
         )
     added = {name for name in other.ops if not name.startswith("-")}

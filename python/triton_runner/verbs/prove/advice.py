@@ -1,7 +1,7 @@
 """Finds what to say of integers that a kernel loads: the bounds with which something is proved.
 
-Whether they hold is for the reader to say, who knows what the memory holds. Bounds are sizes that the kernel
-has by name, and quotients of those by its constants.
+Whether they hold is for the reader to say, who knows what the memory holds: of one launch it is known, whose
+integers come first. Bounds are sizes that the kernel has by name, and quotients of those by its constants.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ _TILE = 1 << 12
 
 class Advice:
     """sizes: {the words of a size in --given: its term}; divisors: {the same of a constant: its number};
-    seconds: for all that is asked."""
+    seconds: for all that is asked; against(words): what of the launch goes against bounds, "" for nothing."""
 
-    def __init__(self, reader: Reader, solver: Solver, sizes: dict, divisors: dict, seconds: float):
-        self._reader, self._solver = reader, solver
+    def __init__(
+        self, reader: Reader, solver: Solver, sizes: dict, divisors: dict, seconds: float, against
+    ):  # fmt: skip
+        self._reader, self._solver, self.against = reader, solver, against
         self._sizes, self._divisors, self._left = sizes, divisors, seconds
         self._proposed: dict = {}  # {an argument: the bound that decided something before}
 
@@ -74,6 +76,7 @@ class Advice:
         for word, term in near:
             found += [(f"{word} // {one}", quotient(term, number)) for one, number in self._divisors.items()]
         found = [one for one in found if one[1].const is None or one[1].const > 0]  # or no integer is left
+        found.sort(key=lambda one: bool(self.against(f"{name} in 0..{one[0]}")))
         return found[:_MOST_CANDIDATES]
 
     def _proves(self, goal: Cond, given, bounds: dict) -> bool:

@@ -261,7 +261,7 @@ class Reading:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return negated(self.cond(node.operand))
         if not isinstance(node, ast.Compare):
-            raise self._fail(node, "it is no comparison")
+            raise self._fail(node, "it is not a comparison")
         conds, left = [], self.number(node.left)
         for op, right in zip(node.ops, node.comparators, strict=True):
             b = self.number(right)

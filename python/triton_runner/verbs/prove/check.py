@@ -129,7 +129,9 @@ class Checker:
                 names = dict.fromkeys(note.argument for note in data)
                 if words := self._advice.declaration(*question, names):
                     first = next(one for one in data if words.startswith(f"{one.argument} "))
-                    return f"it depends on what is {first}, and is proved with --given '{words}'"
+                    text = f"it depends on what is {first}, and is proved with --given '{words}'"
+                    against = self._advice.against(words)
+                    return text + f", which its launch goes against: {against}" * bool(against)
             name = data[0].argument or "NAME"
             return f"it depends on what is {data[0]}: --given '{name} in 0..V'"
         return ""

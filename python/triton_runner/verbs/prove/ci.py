@@ -7,7 +7,7 @@ from triton_runner._base.ci_files import Check, Issue, Suite
 from triton_runner.verbs.prove.results import PROPERTIES, REFUTED, UNKNOWN, Answer, Proof, Proofs
 from triton_runner.verbs.prove.text import launch_of
 
-# Not decided is no fault, and a check that was not made is none that passed.
+# An undecided answer is not a fault, and a check that was not made did not pass.
 _STATES = {REFUTED: "failed", UNKNOWN: "skipped"}
 RULES = {f"prove-{name}": f"For every size: {text}." for name, text in PROPERTIES.items()}
 

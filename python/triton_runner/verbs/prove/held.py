@@ -42,6 +42,26 @@ class Held:
                 self.broken.append(Reason(text))
 
 
+class Integers:
+    """The least and the largest integer of each tensor of a launch, which bounds of them can be compared
+    with."""
+
+    def __init__(self, named: dict):
+        self._names = _Launch(named).names
+        self._ends = {name: ends for name, value in named.items() if (ends := _ends(_of_descriptor(value)))}
+
+    def against(self, words: str) -> str:
+        """Names what of the launch goes against bounds, as --given has them; "" where nothing does."""
+        reading = Reading(self._names, "--given")
+        for node in parsed(words, "--given"):
+            name, bounds = getattr(node.left, "id", ""), getattr(node.comparators[0], "args", ())
+            lo, hi = [reading.number(one).const for one in bounds] if len(bounds) == 2 else (None, None)
+            least, largest = self._ends.get(name, (lo, lo))
+            if None not in (lo, hi) and not lo <= least <= largest < hi:
+                return f"{name} holds {least if least < lo else largest} there, of {lo}..{hi}"
+        return ""
+
+
 class _Launch:
     """The numbers and tensors of a launch."""
 
@@ -50,17 +70,17 @@ class _Launch:
         self._values = named
         numbers = {name: int(value) for name, value in named.items() if _is_integer(value)}
         tensors = {name: _tensor(name, value) for name, value in named.items() if hasattr(value, "shape")}
-        self._names = Names(numbers, tensors)
+        self.names = Names(numbers, tensors)
 
     def against(self, node) -> str:
         """Returns the words for what goes against a part of --given; "": nothing does."""
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In):
             return self._outside(node)
-        if "numel" not in self._names.numbers and any(
+        if "numel" not in self.names.numbers and any(
             isinstance(one, ast.Name) and one.id == "numel" for one in ast.walk(node)
         ):
-            for name, tensor in self._names.tensors.items():
-                names = Names({**self._names.numbers, "numel": tensor.numel.const}, self._names.tensors)
+            for name, tensor in self.names.tensors.items():
+                names = Names({**self.names.numbers, "numel": tensor.numel.const}, self.names.tensors)
                 if Reading(names, "--given").cond(node) is FALSE:
                     return f"{name}.numel = {tensor.numel.const}"
             return ""
@@ -73,7 +93,7 @@ class _Launch:
 
     @property
     def _reading(self) -> Reading:
-        return Reading(self._names, "--given")
+        return Reading(self.names, "--given")
 
     def _numbers(self, node) -> str:
         """The numbers that a comparison names."""
@@ -91,7 +111,7 @@ class _Launch:
         left = getattr(node, "left", None)
         if not isinstance(left, ast.Attribute) or not isinstance(left.value, ast.Name):
             return None
-        tensor, field = self._names.tensors.get(left.value.id), _FIELDS.get(left.attr)
+        tensor, field = self.names.tensors.get(left.value.id), _FIELDS.get(left.attr)
         if tensor is None or field is None or not isinstance(node.comparators[0], ast.Tuple):
             return None
         own = [one.const for one in getattr(tensor, field)]
@@ -105,8 +125,8 @@ class _Launch:
         lo, hi = [self._reading.number(one).const for one in bounds] if len(bounds) == 2 else (None, None)
         if None in (lo, hi):  # the bounds are made of the grid, or are none
             return ""
-        if name in self._names.numbers:
-            number = self._names.numbers[name]
+        if name in self.names.numbers:
+            number = self.names.numbers[name]
             return "" if lo <= number < hi else f"{name} = {number}"
         value = self._values.get(name)
         if "int" not in str(getattr(value, "dtype", "")):
@@ -123,6 +143,14 @@ class _Launch:
 def _of_descriptor(value):
     """The tensor that a descriptor of the host describes; anything else is itself."""
     return value.base if hasattr(value, "block_shape") and hasattr(value, "base") else value
+
+
+def _ends(value) -> tuple[int, int] | None:
+    """The least and the largest integer of a tensor; None: it has none."""
+    if "int" not in str(getattr(value, "dtype", "")):
+        return None
+    held = numpy.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    return (int(held.min()), int(held.max())) if held.size else None
 
 
 def _is_integer(value) -> bool:

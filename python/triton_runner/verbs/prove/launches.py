@@ -11,7 +11,7 @@ from triton_runner._base.errors import DiagnosticError, KernelTrap, fail, in_a_l
 from triton_runner._launch.launchers import constants_of, observing, signature
 from triton_runner._programs import intercept
 from triton_runner.verbs.prove import relations, shared, sizes, tensors
-from triton_runner.verbs.prove.held import Held
+from triton_runner.verbs.prove.held import Held, Integers
 from triton_runner.verbs.prove.results import Reason
 from triton_runner.verbs.prove.subject import Strange, compiled_down, of_texts
 from triton_runner.verbs.prove.terms import Substitution, atoms_of, equal, poly, symbol
@@ -131,6 +131,7 @@ class Watching(intercept.Interceptor):
                 return self._leave_out(f"{call.name} with other sizes (--launches)")
             self._done[kind] = told
             subject.buffers = shared.of_launch(relaunch.of_call(call))
+            subject.integers_held = Integers({**subject.constants, **dict(call.named)})
             self.subjects.append(subject)
         elif self._done[kind] != told:
             self._leave_out(f"{call.name} with other numbers than those that are assumed")

@@ -70,7 +70,7 @@ class TooMany(Exception):
 
 
 class Paths:
-    """matters(op): whether it is a step. start: the first step of the kernel, which is none of its ops;
+    """matters(op): whether it is a step. start: the first step of the kernel, which is not one of its ops;
     problems: what is not followed, with its place; steps: of all ops, by how they are reached."""
 
     def __init__(self, function, matters):

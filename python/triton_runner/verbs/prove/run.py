@@ -11,6 +11,7 @@ from triton_runner.verbs.prove import refine, relations, shared
 from triton_runner.verbs.prove.advice import Advice
 from triton_runner.verbs.prove.check import Checker, Finding, Goal
 from triton_runner.verbs.prove.counter import Refuter
+from triton_runner.verbs.prove.held import Integers
 from triton_runner.verbs.prove.limit import now
 from triton_runner.verbs.prove.model import Reader
 from triton_runner.verbs.prove.results import (
@@ -108,7 +109,9 @@ def _of_shared_memory(subject: Subject, refuter: Refuter, reader: Reader) -> Ans
 
 
 def _findings(subject: Subject, solver: Solver, reader: Reader, names, seconds: float, say):
-    advice = Advice(reader, solver, subject.sizes(), subject.divisors(), seconds * _OF_ADVICE)
+    held = subject.integers_held
+    against = held.against if held is not None else lambda words: ""
+    advice = Advice(reader, solver, subject.sizes(), subject.divisors(), seconds * _OF_ADVICE, against)
     checker = Checker(
         reader, solver, subject.tensors, seconds, subject.grid_stays, subject.strange, advice,
         subject.grid or (),
@@ -225,5 +228,6 @@ def of_case(path: str) -> tuple[Subject, dict]:
     subject = of_texts(launch.texts, launch.name, launch.target, launch.metadata, {})
     subject.buffers = shared.of_launch(launch)
     named = dict(launch.arguments.named)
+    subject.integers_held = Integers(named)
     relations.of_values(subject, named, launch.grid, f"the launch in {path}")
     return subject, named

@@ -68,6 +68,7 @@ class Subject:
     buffers: object = None  # the answer about shared memory of one that was launched
     strange: dict = dataclasses.field(default_factory=dict)  # {a size on which no launch refutes: Strange}
     described: set = dataclasses.field(default_factory=set)  # the parameters that are descriptors of hosts
+    integers_held: object = None  # by the tensors of its launch: held.Integers
     level: str = "ttir"  # of the text: Gluon's kernels begin as TTGIR
     _bounds: list = dataclasses.field(default_factory=list)
 

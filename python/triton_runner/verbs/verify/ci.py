@@ -38,7 +38,7 @@ RULES = {
     "tail": "A store of TMA writes past the end of a dimension.",
     "copies": "Threads that hold one element hold different values of it.",
     "conflicts": "Bank conflicts of shared memory that slow the launch down.",
-    "program": "The program itself ended with another status than 0.",
+    "program": "The program itself failed.",
     "spills": "Registers that are stored to memory and loaded in what runs often.",
 }  # fmt: skip
 
@@ -47,7 +47,7 @@ def suite_of(verdict: Verdict, subject: str, version: str) -> Suite:
     """The verdict on a program or a case. A program that fails by itself, or launches nothing, is a check of
     its own."""
     checks = [check_of(judged, verdict.strict) for judged in verdict.judged]
-    if verdict.program is not None and verdict.program.ended.status:
+    if verdict.program is not None and (verdict.program.ended.status or verdict.program.failed):
         ended = verdict.program.ended
         why = "\n".join(verdict.program.why())
         is_failure = bool(checks) and verdict.program.failed

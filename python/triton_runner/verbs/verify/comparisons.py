@@ -21,7 +21,7 @@ from triton_runner._memory import torch_modes, uninit
 from triton_runner._memory.arguments import is_descriptor
 from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._pretend import running
-from triton_runner.verbs.verify import agreements, idle_checks, overlap, source_checks
+from triton_runner.verbs.verify import agreements, idle_checks, overlap, partial, source_checks
 
 _COMPARE = {"equal", "allclose"}  # they say whether all elements are equal
 # These functions hand elements of a tensor to Python, by name.
@@ -46,6 +46,7 @@ class Comparisons:
     def __init__(self, compared, differed, beside=lambda name, args, numbers, options: None):
         self._tell_compared, self._tell_differed, self._beside = compared, differed, beside
         self.agreements = agreements.Agreements()
+        self.partial = partial.Partial()
         self.seen_whole: set[tuple[int, str]] = set()
         self.read_later: set[tuple[int, str]] = set()
         self._outputs: dict[tuple[int, str], tuple] = {}  # the elements of what each launch wrote last
@@ -61,12 +62,14 @@ class Comparisons:
         # Launches that gradients depend on, by the id of the tensor with the gradient: (the tensor, numbers).
         self._gradients: dict[int, tuple] = {}
 
-    def wrote(self, number: int, written: dict, taken) -> None:
-        """A launch has written these arguments, by name. taken: all of its arguments."""
+    def wrote(self, number: int, written: dict, taken, reduced=()) -> None:
+        """A launch has written these arguments, by name. taken: all of its arguments; reduced: the names of
+        those in which each number comes of a reduction."""
         values = {name: _array(value) for name, value in written.items()}
         taken = [_array(value) for value in taken]
         numbers = {number} | self._numbers(taken)
         self._outputs_of(number, values, taken)
+        self.partial.wrote(number, values, reduced, taken, _place)
         self._mark([*values.values()], numbers)
         self._log.append(numbers)
         if arrays := [value for value in values.values() if isinstance(value, numpy.ndarray)]:
@@ -134,9 +137,11 @@ class Comparisons:
         name = getattr(function, "__name__", "")
         leaves = idle_checks.leaves(args[:1]) if name == "backward" else []
         result = function(*args, **kwargs)
-        if len(self._log) == 0:
+        numbers = self._compared_by(name, args, kwargs, result) if self._log else set()
+        if not numbers:
+            self.partial.of_reference(name, args)
+        if not self._log:
             return result
-        numbers = self._compared_by(name, args, kwargs, result)
         numbers = numbers.union(*self._log[before:])  # launches within it, which autograd makes
         if name == "backward":
             self._has_gradients(leaves, numbers)
@@ -151,6 +156,8 @@ class Comparisons:
                 self._all_hold(name, args, result)
                 self._called(name, args, numbers, result)
                 self._copy(name, args, result)
+            frame = _own(sys._getframe(1))
+            self.partial.called(name, args, result, numbers, self._origin, getattr(frame, "f_code", None))
         return result
 
     def _has_gradients(self, leaves: list, numbers: set) -> None:
@@ -250,13 +257,14 @@ class Comparisons:
             self._use(frame, numbers)
         elif result is True:
             self._use(frame, numbers)
-            self._compared(numbers, _shown(name, frame))
+            self._compared(numbers, name, frame)
         else:  # a check that this passes does not say what the result should be
             self._differed(numbers, _shown(name, frame))
 
-    def _compared(self, numbers, by: str) -> None:
-        for launches, check in self.agreements.checked(numbers, by):
-            self._tell_compared(launches, check)
+    def _compared(self, numbers, check: str, frame) -> None:
+        self.partial.checked(self.agreements.launches(numbers), frame.f_code)
+        for launches, by in self.agreements.checked(numbers, _shown(check, frame)):
+            self._tell_compared(launches, by)
 
     def _differed(self, numbers, by: str) -> None:
         self._tell_differed(self.agreements.launches(numbers), by)
@@ -272,7 +280,7 @@ class Comparisons:
     def _goes_up(self, frame, use: source_checks.Use, numbers: frozenset) -> bool:
         """Returns whether what a frame does with a value is to hand it to its caller."""
         if use.check:
-            self._compared(numbers, _shown(use.check, frame))
+            self._compared(numbers, use.check, frame)
         elif use.names:
             self._lines.follow(frame, use.names, numbers)
         else:

@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 import sys
+import threading
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import pointed
@@ -26,7 +27,16 @@ from triton_runner._memory import uninit
 from triton_runner._memory.tracking import track_empty
 from triton_runner._pipeline import stages
 from triton_runner._pretend import running
-from triton_runner.verbs.verify import comparisons, mismatch, overlap, references, spoilt, unwritten
+from triton_runner.verbs.verify import (
+    comparisons,
+    mismatch,
+    overlap,
+    partial,
+    references,
+    source_checks,
+    spoilt,
+    unwritten,
+)
 from triton_runner.verbs.verify.run import Judge, JudgedProgram, Verdict
 
 # Functions that launch a kernel only to time it, by module: autotuners choose by that, and the launch with
@@ -80,15 +90,20 @@ class Outcome:
     notes: list[str] = dataclasses.field(default_factory=list)
     doubts: list[spoilt.Doubt] = dataclasses.field(default_factory=list)
 
-    def verdict(self, tried=()) -> Verdict:
-        """tried: what the checks of the program see of other results."""
-        idle = {
-            number: f"{self.checks.passed[number]} does not see all of its result: the program passes too "
-            f"{change}"
-            for number, change in spoilt.idle([*tried], self.doubts).items()
-        }  # fmt: skip
-        some = frozenset(spoilt.sees_some([*tried]))
-        checks = dataclasses.replace(self.checks, idle={**self.checks.idle, **idle}, sees_some=some)
+    def verdict(self, tried=None) -> Verdict:
+        """tried: what the checks of the program see of other results; None: the program did not run again."""
+        unseen = {} if tried is None else spoilt.idle([*tried], self.doubts)
+        tried = [*(tried or ())]
+        idle = {number: f"{self.checks.passed[number]} {why}" for number, why in unseen.items()}
+        passed = {**self.checks.passed}
+        for doubt in self.doubts:
+            if doubt.orderless and doubt.number in passed:
+                names = ", ".join(f"'{name}'" for name in sorted(doubt.orderless))
+                passed[doubt.number] += f" (a sum or the like of {names}, in any order)"
+        some = frozenset(spoilt.sees_some(tried))
+        checks = dataclasses.replace(
+            self.checks, passed=passed, idle={**self.checks.idle, **idle}, sees_some=some
+        )
         judged = checks.settled(self.judged, self.strict)
         return Verdict(judged, self.program, self.left, self.strict, self.notes)
 
@@ -194,6 +209,7 @@ class Judging:
         self._differs: list[str] = []  # lines on the element that the program finds wrong
         # By launch the arguments that it writes, and those of them that may be for its own use.
         self._arguments: dict[int, tuple[list[str], frozenset[str]]] = {}
+        self._in_threads: set[int] = set()  # launches that threads of the program make
         self._trapped: set[str] = set()  # kernels of launches that did not end
         self._process = os.getpid()
         self._elsewhere = mmap.mmap(-1, 1)  # which processes that the program forks have in common with this
@@ -207,10 +223,13 @@ class Judging:
             _settings.using(threads=1),
         ):  # fmt: skip
             ended = running.ended(
-                program, list(arguments), is_module, pretend_cuda, explained=self._explained
-            )
+                program, list(arguments), is_module, pretend_cuda, explained=self._explained,
+                is_check=source_checks.is_failure,
+            )  # fmt: skip
             found = [one for one in uninit.finish() if one.kernel not in self._trapped]
-            if ended.status == 0:
+            if ended.how == "failed aside":
+                self._differs = self._differs or self._mismatch.explained(self._say_of_changes)
+            elif ended.status == 0:
                 self._differs = self._mismatch.measured(self._say_of_changes)
         self._selection.judged = unwritten.added(
             self._selection.judged, found, self._how.strict, self._mismatch.stores
@@ -222,12 +241,13 @@ class Judging:
         selection.left.elsewhere = self._elsewhere[0]
         if error := next((one.error for one in self._how.references if one.error), None):
             raise error
-        checks = selection.checks(program.ended.status == 0)
+        has_passed = program.ended.status == 0 and not program.failed
+        checks = selection.checks(has_passed)
         agreed = {
             number: f"{by} compares its result only with what other launches wrote, which nothing else "
             "compares"
             for number, by in self._comparisons.agreements.unsettled().items()
-            if program.ended.status == 0 and number not in checks.passed
+            if has_passed and number not in checks.passed
         }  # fmt: skip
         checks = dataclasses.replace(checks, idle=agreed)
         notes = references.notes(self._how.references)
@@ -242,11 +262,16 @@ class Judging:
             whole = {name for other, name in seen.seen_whole if other == number}
             written, own = self._arguments[number]
             names = tuple(name for name in written if name not in whole and not (whole and name in own))
+            orderless = seen.partial.orderless(number) & {*names}
             later = frozenset(name for other, name in seen.read_later if other == number)
             differed = frozenset({checks.differed.get(number, "")} - {""})
             if names and judged.compared == "none":
-                doubt = spoilt.Doubt(number, judged.kernel, names, later, own, bool(whole), differed)
-                doubts.append(doubt)
+                doubts.append(
+                    spoilt.Doubt(
+                        number, judged.kernel, names, later, own, bool(whole), differed, orderless,
+                        number in self._in_threads,
+                    )
+                )  # fmt: skip
         return doubts
 
     def _explained(self, error: BaseException) -> list[str]:
@@ -290,6 +315,8 @@ class Judging:
             raise
         if number is not None:
             judged = self._selection.judged[number]
+            if threading.current_thread() is not threading.main_thread():
+                self._in_threads.add(number)
             if number not in self._arguments:
                 self._arguments[number] = written_by(judged, call), _own(judged, call)
             follow(self._comparisons, judged, call, number)
@@ -348,7 +375,7 @@ def written_by(judged: Judged, call: Call) -> list[str]:
     text = (getattr(call.kernel, "asm", None) or {}).get("ttir")
     if judged.written or not isinstance(text, str):
         return judged.written
-    stored, _ = _accessed(text, call.name)
+    stored = _accessed(text, call.name)[0]
     return [name for name, _ in call.named if name in stored]
 
 
@@ -362,12 +389,14 @@ def _own(judged: Judged, call: Call) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=64)
 def _accessed(text: str, kernel: str) -> tuple[frozenset, frozenset]:
-    """The arguments that the code of a kernel stores to, and those that it reads, as far as it shows that."""
+    """The arguments that the code of a kernel stores to, those that it reads, and those to which it stores
+    what reductions give alone, as far as it shows that."""
     of = accesses.Accesses(text, kernel)
-    return tuple(
+    stored, read, others = (
         frozenset(name for op in ops for name in arguments_of(op.operands[0]))
-        for ops in (of.stores, of.loads)
+        for ops in (of.stores, of.loads, [op for op in of.stores if not partial.reduces(op)])
     )
+    return stored, read, stored - others
 
 
 def follow(watching: comparisons.Comparisons, judged: Judged, call: Call, number: int) -> None:
@@ -377,7 +406,9 @@ def follow(watching: comparisons.Comparisons, judged: Judged, call: Call, number
     arrays = {**dict(call.named), **dict(pointed(call))}
     names = written_by(judged, call)
     written = {name: arrays[name] for name in names if name in arrays} or arrays
-    watching.wrote(number, written, arrays.values())
+    text = (getattr(call.kernel, "asm", None) or {}).get("ttir")
+    reduced = _accessed(text, call.name)[2] if isinstance(text, str) else frozenset()
+    watching.wrote(number, written, arrays.values(), reduced & {*written})
 
 
 def tracking(checks):

@@ -46,6 +46,10 @@ _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong
 _UNJUDGED = (125, 125)
 _SHOWN = 4  # checks of the program that are named
 _IDLE = "no program of {} stores anything in this launch, so that no comparison depends on it"
+_EACH = (
+    "no check here is known to compare every element of the result{}: assert_close(result, expected) of "
+    "torch.testing does, and so does --reference FILE:FUNCTION"
+)
 _HINT = "compare it by an assertion in the program, or by --reference FILE:FUNCTION"
 
 
@@ -60,15 +64,16 @@ class JudgedProgram:
 
     @property
     def failed(self) -> bool:
-        """Returns whether it ended by itself with another status than 0."""
+        """Returns whether it ended by itself with another status than 0, or a check of it failed aside."""
         stopped = self.ended.how == "killed" and self.ended.message not in CRASHES
-        return bool(self.ended.status) and self.ended.how not in ("interrupted", "uncompiled") and not stopped
+        failed = bool(self.ended.status) or self.ended.how == "failed aside"
+        return failed and self.ended.how not in ("interrupted", "uncompiled") and not stopped
 
     @property
     def is_expectation(self) -> bool:
         """Returns whether it ended because of what it expects: by an assertion, or with a status that it
         chose."""
-        return self.ended.how in ("exited", "left") or self.ended.error == "AssertionError"
+        return self.ended.how in ("exited", "left", "failed aside") or self.ended.error == "AssertionError"
 
     def why(self) -> list[str]:
         """Explains an end that is not the ordinary one."""
@@ -83,6 +88,11 @@ class JudgedProgram:
                 " ended" if it.error == "DiagnosticError" else what
             )  # what was refused stands in the message
             return [f"the program{what}{place}{': ' + first if first else ''}", *shown]
+        if it.how == "failed aside":
+            first = (it.message or "").strip().partition("\n")[0]
+            what = "assertion" if it.error == "AssertionError" else f"check ({it.error})"
+            where = "in a thread or an exit function, which leaves the exit status 0"
+            return [f"the program's {what} failed{place}, {where}{': ' + first if first else ''}", *shown]
         if it.how == "uncompiled":
             return [f"cannot be judged: {it.message}"]
         if it.how == "refused":
@@ -205,7 +215,8 @@ class Verdict:
             differed = dict.fromkeys(one.differed_by for one in these if one.differed_by)
             lines = [f"the program's {by} gave False, and the program passes all the same" for by in differed]
             lines += dict.fromkeys(f"{one.kernel}: {one.idle_check}" for one in these if one.idle_check)
-            lines.append(_UNCHECKED if differed else f"nothing here compares the result{of}: {_HINT}")
+            some = _EACH.format(of) if lines else f"nothing here compares the result{of}: {_HINT}"
+            lines.append(_UNCHECKED if differed else some)
             differs = self.program.differs if self.program is not None else ()
             return [*told, *lines, *([_FAR, *differs] if differs else [])]
         return [
@@ -326,7 +337,7 @@ def verify(
 
     Raises DiagnosticError for a launch that cannot be run.
     """
-    _settings.using(check=",".join(checks)).settings()  # raises for one that is none
+    _settings.using(check=",".join(checks)).settings()  # raises for an unknown check
     how = Judge(tuple(checks), strict, say or _nothing, assembled, None, references.listed(reference))
     if isinstance(kernel, (str, os.PathLike)):
         if case.is_case(kernel):

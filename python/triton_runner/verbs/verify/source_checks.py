@@ -18,6 +18,8 @@ import functools
 import itertools
 import linecache
 
+from triton_runner._base.errors import is_of_library
+
 # These let the program go on after what fails inside of them, and these want a function to fail.
 _SWALLOWS = {"suppress", "raises", "assertRaises", "assertRaisesRegex"}
 _EXPECT_FAILURE = {"expectedFailure", "xfail"}
@@ -84,6 +86,18 @@ def use_at(frame) -> Use:
     return use_of(*found) if found else Use()
 
 
+def is_failure(error: BaseException, frames) -> bool:
+    """Returns whether an exception is a check that failed: it comes from a statement which is one. frames: of
+    its traceback."""
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    last = None
+    while frames is not None:
+        last = frames.tb_frame if not is_of_library(frames.tb_frame.f_code.co_filename) else last
+        frames = frames.tb_next
+    return isinstance(error, AssertionError) or bool(last and use_at(last).check)
+
+
 def place_of(frame) -> tuple[int, int]:
     """The line and the column of a frame: several statements may stand in one line."""
     positions = getattr(frame.f_code, "co_positions", lambda: iter(()))()  # Python 3.10 keeps none
@@ -117,7 +131,7 @@ def use_of(statement: ast.stmt, around: tuple) -> Use:
 
 
 def _check(statement: ast.stmt) -> str:
-    """Returns the name of a check; "": it is none."""
+    """Returns the name of a check; "" for another statement."""
     if isinstance(statement, ast.Assert):
         return "" if _is_true(statement.test) else "assert"
     if isinstance(statement, ast.Raise):

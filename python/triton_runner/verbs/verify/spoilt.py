@@ -1,6 +1,6 @@
-"""Runs a program once more to find out what its checks see: in a copy of the process other numbers are put in
-place of what a launch wrote, and the program goes on from there. A check that passes all the same compares
-nothing.
+"""Runs a program once more to find out what its checks see: a copy of the process puts other numbers in place
+of what a launch wrote and runs the rest of the program. A check that passes all the same does not compare the
+launch.
 
 This is done where a check may be idle: where it is not a comparison of all elements of an output with what
 depends on no launch."""
@@ -18,6 +18,7 @@ import threading
 import numpy
 
 from triton_runner import _settings
+from triton_runner._artifact.relaunch import pointed
 from triton_runner._kernel.cases.results import Judged
 from triton_runner._launch.launchers import Call, observing
 from triton_runner._memory import torch_modes
@@ -25,12 +26,17 @@ from triton_runner._memory.arguments import is_descriptor
 from triton_runner._memory.arrays import ArrayArgument
 from triton_runner._pretend import running
 from triton_runner._worker.child import end_with_parent
+from triton_runner.verbs.verify import source_checks
 
 _MOST_BYTES = 1 << 28  # of an argument: no copy is made of a larger one
 _SECONDS = 10.0  # for a copy of the process, at least
-_NOTICED = 1
+_NOTICED, _UNREACHED = 1, 2
 _BIG = 2.0  # times the norm of all elements, which one element becomes
 _FEW = 8  # elements, whose signs a second launch may bring back
+_UNSEEN = "does not see all of its result: the program passes too"
+_UNTRIED = (
+    "may not see all of its result: no other one could be tried, as the program does not repeat the launch"
+)
 _SPREAD = 0.2  # of the largest element: what moves by less may be within a tolerance
 
 
@@ -39,7 +45,8 @@ class Doubt:
     """A launch whose check may be idle. arguments: those that it writes and that no check is known to see
     whole; read_later: those of them that later launches take; own: those that may be for its own use, as the
     kernel reads them too; is_seen: a check is known to see another argument whole; differed: comparisons of
-    it that gave False already."""
+    it that gave False already; orderless: partial results, whose order does not matter; in_thread: a thread
+    of the program makes it."""
 
     number: int
     kernel: str
@@ -48,6 +55,8 @@ class Doubt:
     own: frozenset[str] = frozenset()
     is_seen: bool = False
     differed: frozenset[str] = frozenset()
+    orderless: frozenset[str] = frozenset()
+    in_thread: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +76,13 @@ def sees_some(tried: list[Tried]) -> set[int]:
 
 
 def idle(tried: list[Tried], doubts: list[Doubt]) -> dict[int, str]:
-    """The change that no check sees, by launch, of launches that nothing compares."""
+    """Why a check does not count, by launch, of launches that nothing compares: a change that it does not
+    see, or that none could be tried."""
     found = {}
     for doubt in doubts:
         mine = [one for one in tried if one.number == doubt.number]
-        unseen = {one.argument: one.change for one in mine if one.passes}
+        unseen = {one.argument: f"{_UNSEEN} {one.change}" for one in mine if one.passes}
+        unseen |= dict.fromkeys({*doubt.arguments} - {one.argument for one in mine}, _UNTRIED)
         is_seen = doubt.is_seen or any(one.argument not in unseen for one in mine)
         outputs = [change for argument, change in unseen.items() if argument not in doubt.own]
         if outputs or (unseen and not is_seen):
@@ -134,9 +145,12 @@ def _all_others(values: _Values, places: numpy.ndarray, turn: int) -> numpy.ndar
         numbers = numpy.nan_to_num(numbers)
         return values.rows_of(1.0 - 1.5 * numbers)
     low, high = numbers.min(), numbers.max()
-    return values.rows_of(
-        low + high - numbers if low < high else 1.0 - low if values.is_truth else numbers + 1
-    )
+    if low == high:
+        return values.rows_of(1.0 - numbers if values.is_truth else numbers + 1)
+    others = low + high - numbers
+    if numpy.array_equal(numpy.sort(others), numpy.sort(numbers)):  # the same at other places
+        others = numpy.where(numbers == low, high, low)
+    return values.rows_of(others)
 
 
 def _scaled(values: _Values, places: numpy.ndarray, turn: int) -> numpy.ndarray | None:
@@ -167,6 +181,30 @@ def _moved(values: _Values, places: numpy.ndarray, turn: int) -> numpy.ndarray |
     return moved
 
 
+def _up_and_down(values: _Values, places: numpy.ndarray, turn: int) -> numpy.ndarray | None:
+    """Half of the elements are larger and half are smaller by one amount, so that their sum is the same; None
+    where they are of a type without signs, or of whole numbers that may be places."""
+    numbers = numpy.nan_to_num(values.numbers()[places])
+    largest = numpy.abs(numbers).max()
+    if numbers.size < 2 or not largest or not (values.is_float or numbers.min() == numbers.max()):
+        return None
+    if values.is_truth or (not values.is_float and numbers.min() < 1):
+        return None
+    by = 2.0 ** numpy.floor(numpy.log2(largest)) if values.is_float else 1.0
+    signs = numpy.zeros(numbers.size)
+    signs[: numbers.size // 2], signs[numbers.size // 2 : 2 * (numbers.size // 2)] = by, -by
+    return values.rows_of(numbers + numpy.random.default_rng(turn).permutation(signs))
+
+
+def _no_numbers(values: _Values, places: numpy.ndarray, turn: int) -> numpy.ndarray | None:
+    """Every element is a NaN; None where a launch wrote none. All of them may be NaNs already: a check that
+    passes may then take any of them for any number."""
+    numbers = values.numbers()[places]
+    if not values.is_float or not numpy.isnan(numbers).any():
+        return None
+    return values.rows_of(numpy.full(numbers.size, numpy.nan))
+
+
 def _one_other(values: _Values, places: numpy.ndarray, at: int) -> numpy.ndarray | None:
     """One element is another one."""
     rows = values.rows[places].copy()
@@ -186,10 +224,15 @@ def _one_other(values: _Values, places: numpy.ndarray, at: int) -> numpy.ndarray
 
 # These functions give what is put in place of all elements; the words are for the report.
 _OF_ALL = {
+    "nans": (_no_numbers, "with NaNs in all elements of '{}'"),
     "others": (_all_others, "with other numbers in all elements of '{}'"),
     "scaled": (_scaled, "with each element of '{}' multiplied by 1.5"),
     "signs": (_other_signs, "with the other sign in half of the elements of '{}'"),
     "moved": (_moved, "with the elements of '{}' at other places"),
+    "even": (
+        _up_and_down,
+        "with half of the elements of '{}' larger and half smaller, which keeps their sum",
+    ),
 }
 
 
@@ -207,11 +250,11 @@ class _Change:
     def at(self, count: int) -> int:
         return min(int(self.part * count), count - 1)
 
-    def text(self, places: numpy.ndarray) -> str:
+    def text(self, places: numpy.ndarray | None = None) -> str:
         if self.how != "one":
             return _OF_ALL[self.how][1].format(self.argument)
-        element = places[self.at(places.size)]
-        return f"with another number in one element of '{self.argument}' (number {element})"
+        number = "" if places is None else f" (number {places[self.at(places.size)]})"
+        return f"with another number in one element of '{self.argument}'{number}"
 
     def rows(self, values: _Values, places: numpy.ndarray, turn: int = 0) -> numpy.ndarray | None:
         """The elements at these places after the change; None where it changes nothing that a check must
@@ -225,13 +268,15 @@ class _Change:
 _PARTS = (1.0, 0.0, 0.217, 0.563, 0.871)
 
 
-def _changes(argument: str, is_read_later: bool):
+def _changes(argument: str, is_read_later: bool, is_orderless: bool = False):
     """The changes of an argument that a check must see. Of what later launches read, the order, a factor and
-    single elements may not matter to these."""
+    single elements may not matter to these; of partial results the order does not."""
     yield _Change(argument, "others", of_kernel=not is_read_later)
+    yield _Change(argument, "nans", of_kernel=not is_read_later)
     if not is_read_later:
         yield _Change(argument, "scaled", of_kernel=True)
-        yield from (_Change(argument, how) for how in ("signs", "moved"))
+        order = () if is_orderless else ("moved", "even")
+        yield from (_Change(argument, how) for how in ("signs", *order))
         yield from (_Change(argument, "one", part) for part in _PARTS)
 
 
@@ -255,17 +300,34 @@ class Spoiling:
     def run(self, words) -> None:
         """Runs the program. A copy of the process does not come back from here."""
         _one_thread()
+        self._try_threads()
         with _silent(), _settings.using(threads=1), observing(self._see):
-            status = running.ended(*words).status
+            ended = running.ended(*words, is_check=source_checks.is_failure)
         if os.getpid() != self._process:
-            os._exit(_NOTICED if status or not self._is_whole else 0)
+            is_noticed = ended.status or ended.how == "failed aside" or not self._is_whole
+            os._exit(_UNREACHED if not self._turn else _NOTICED if is_noticed else 0)
+
+    def _try_threads(self) -> None:
+        """Goes through the changes of launches that threads make, each in a copy of the process that runs the
+        whole program. A copy that is forked in a thread would have that thread alone."""
+        for doubt in [one for one in self._doubts.values() if one.in_thread]:
+            del self._doubts[doubt.number]
+            for argument in doubt.arguments:
+                for change in _changes(argument, argument in doubt.read_later, argument in doubt.orderless):
+                    if (child := os.fork()) == 0:
+                        end_with_parent()
+                        self._now, self._doubts = (doubt, change), {}
+                        return
+                    if (status := _ended(child, self._seconds)) != _NOTICED:
+                        break
+                if status in (0, _NOTICED):
+                    self._tell(Tried(doubt.number, argument, change.text(), status == 0))
 
     def _see(self, call: Call, go) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return go()  # a copy of the process would have this thread alone
         number = self._selection.see(call)
         doubt = self._doubts.get(number)
-        if doubt is None and not (self._now and self._is_changed(call, number)):
+        is_tried = doubt is not None and threading.current_thread() is threading.main_thread()
+        if not is_tried and not (self._now and self._is_changed(call, number)):
             go()
         else:
             arrays = _arrays(call)
@@ -295,7 +357,7 @@ class Spoiling:
     def _spoils(self, doubt: Doubt, argument: str, call: Call, array, before) -> bool:
         """Goes on with each change of an argument in a copy of the process, until one of them is not seen.
         Returns whether this is such a copy."""
-        for change in _changes(argument, argument in doubt.read_later):
+        for change in _changes(argument, argument in doubt.read_later, argument in doubt.orderless):
             try:
                 with torch_modes.without_modes():
                     values = _Values(array)
@@ -309,6 +371,7 @@ class Spoiling:
                 end_with_parent()
                 self._now = doubt, change
                 _put(change, array, before, self._turn)
+                self._turn += 1
                 return True
             status = _ended(child, self._seconds)
             self._tell(Tried(doubt.number, argument, change.text(places), status == 0))
@@ -320,7 +383,7 @@ class Spoiling:
 def _arrays(call: Call) -> dict:
     """The tensors and arrays that a launch passes, by name."""
     found = {}
-    for name, value in call.named:
+    for name, value in (*call.named, *pointed(call)):
         value = value.base if is_descriptor(value) else value
         value = value.base if isinstance(value, ArrayArgument) else value
         if isinstance(value, numpy.ndarray) or hasattr(value, "untyped_storage"):

@@ -167,7 +167,7 @@ def _read_hit(point: Point) -> None:
     match = _HIT.fullmatch(point.hit)
     count = int(match[2]) if match else 0
     if match is None or count < 1:
-        point.why = f"the hit count {point.hit!r} is none of 5, >= 5, > 5, == 5, % 5"
+        point.why = f"the hit count {point.hit!r} is not of the form 5, >= 5, > 5, == 5, % 5"
     elif match[1] == "%":
         point.every = count
     else:

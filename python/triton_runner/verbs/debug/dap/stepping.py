@@ -50,7 +50,7 @@ def _step(adapter, arguments, line, instruction) -> dict:
 def _step_of(adapter, arguments, line, instruction):
     granularity = arguments.text("granularity", "statement")
     if granularity not in _GRANULARITIES:
-        raise fail(f"granularity {granularity!r} is none of {', '.join(_GRANULARITIES)}")
+        raise fail(f"granularity {granularity!r} is not one of {', '.join(_GRANULARITIES)}")
     by_instruction = granularity == "instruction" or not adapter.stopped.frames
     return instruction if by_instruction else line
 
