@@ -41,11 +41,12 @@ ON_TOP = {"schedule", "kernel", "observe", "stop", "stop_machine", "snapshot"}
 SIMT_ROOMS = tuple(code(name)[0] for name, *_ in rows("simt.md", "| room | files | holds |"))
 BESIDE = "front/sass", "front/ptx"  # a front end that includes another
 SIMT_ARROWS = 25  # between rooms (the front ends count as one): at most
-# Libraries that read code: of src/simt the front ends alone include them, or use what is in their namespaces.
-OF_FRONT_ENDS = "ptx", "sass", "amdgcn", "artifact", "ir"
-READS_CODE = re.compile(
-    rf"#include <triton_runner/({'|'.join(OF_FRONT_ENDS)})/|\b({'|'.join(OF_FRONT_ENDS)})::"
-)
+# Libraries that one part of a library alone includes, or uses what is in their namespaces: the front ends of
+# src/simt, which alone read code; the file of src/deploy without which a program links no engine.
+ONLY_IN = {
+    "simt": ("front/", ("ptx", "sass", "amdgcn", "artifact", "ir")),
+    "deploy": ("on_cpu.cpp", ("tile", "simt", "machine", "layout", "sass", "amdgcn")),
+}
 # Compiled once an instruction set: what these call is in SIMD_ISA's namespace, inlined, or in a .cpp
 # (tests/python/package/test_isas_built.py).
 ONCE_AN_ISA = "src/num/simd", "src/lanes/simd", "src/simt/front/amdgcn/simd"
@@ -116,12 +117,26 @@ def wrong_in_simt(path: pathlib.Path, text: str) -> list[str]:
     name, room = path.relative_to(ROOT), simt_room(path)
     if room not in SIMT_ROOMS:
         return [f"{name}: is in no room: give it a row in the table of doc/internals/simt.md"]
-    found = None if room.startswith("front/") else READS_CODE.search(text)
-    wrong = [f"{name}: has {found[0]}, which is for the front ends: move that part there"] if found else []
+    wrong = wrong_part(path, text)
     for (_, there), places in simt_arrows_of(path, text).items():
         if there not in below_in_simt(room):
             wrong += [f"{place}, which is above it (simt.md): move that down" for place in places]
     return wrong
+
+
+def only_for_others(path: pathlib.Path) -> tuple[str, tuple[str, ...]]:
+    """Which part of a file's library alone includes some libraries, and these; none for that part's files."""
+    part, others = ONLY_IN.get(library_of(path), ("", ()))
+    return (part, ()) if str(path.relative_to(ROOT)).split("/", 2)[2].startswith(part) else (part, others)
+
+
+def wrong_part(path: pathlib.Path, text: str) -> list[str]:
+    """Returns what a file with that text has of libraries that are for another part of its own, a line."""
+    part, others = only_for_others(path)
+    words = "|".join(others) or "-"
+    found = re.search(rf"#include <triton_runner/({words})/|\b({words})::", re.sub("//.*", "", text))
+    name = path.relative_to(ROOT)
+    return [f"{name}: has {found[0]}, which is for {part} alone: move that part there"] if found else []
 
 
 def wrong_in_tile(path: pathlib.Path, text: str) -> list[str]:
@@ -247,6 +262,8 @@ def check() -> list[str]:
         if name not in known
     ]
     wrong += [one for path in sources(TILE) for one in wrong_in_tile(path, path.read_text())]
+    of_deploy = [path for top in (ROOT / "src", PUBLIC / "triton_runner") for path in sources(top / "deploy")]
+    wrong += [one for path in of_deploy for one in wrong_part(path, path.read_text())]
     return wrong + rows_of_libraries() + check_simt() + names_given_twice() + loud()
 
 

@@ -8,6 +8,7 @@ are checked here too."""
 import ast
 import graphlib
 import pathlib
+import re
 import sys
 
 import newer
@@ -74,24 +75,28 @@ class Module:
     def __init__(self, path: pathlib.Path, known):
         self.imports, self.every, self.private = [], [], []
         self._package = ["triton_runner", *path.relative_to(PACKAGE).parts[:-1]]
-        self.lines = path.read_text().splitlines()
+        text = path.read_text()
+        self.lines = text.splitlines()
         self._known, self._modules = known, {}
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(text)
         self.statements = len(tree.body)
         self._read(tree, False)
-        for node in ast.walk(tree):
+        names = "|".join(map(re.escape, self._modules)) or "-"
+        for node in ast.walk(tree) if re.search(rf"\b({names})\._", text) else ():
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 self._check(node.attr, self._modules.get(node.value.id), node.lineno)
 
     def _read(self, node, in_function: bool) -> None:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            if isinstance(child, ast.expr):  # no statement, and so no import, stands in one
+                continue
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
             for name, bound in self._imported(child):
                 relative = isinstance(child, ast.ImportFrom) and child.level > 0
                 self.every.append((name, child.lineno, in_function, relative))
                 self._add(name, bound, child.lineno, in_function)
-            is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
             self._read(child, in_function or is_function)
 
     def _add(self, name: str, bound: str, line: int, in_function: bool) -> None:

@@ -35,11 +35,12 @@ from suite.site import package_site  # noqa: E402
 
 BUILD, INTO = ROOT / "build" / "release", ROOT / "build" / "reach"
 OUT = HERE / "reached.txt"
-LIMIT = 50
+LIMIT = 200
 COMMON = {"tests", "test", "python", "bindings", "cases"}  # words of paths that liken nothing
 EVERYTHING = "tests/python/package/"  # these tests are of the package as a whole, and enter most of it
 KINDS = {"case": 2, "python": 2, "unit": 1}  # how many tests of each kind a file of C++ gets
 OF_MODULE = 4  # how many a module gets
+MORE = 3  # how many more, which enter functions that these do not
 SHARE = 0.25  # of the best test's score: what another needs to be told beside it
 ALIKE = 0.6  # likeness that a test needs which enters nothing but what most tests do
 
@@ -82,6 +83,7 @@ class Test:
         return self.marks.with_name(f"{self.marks.name}.txt")
 
     def run(self, limit: float) -> None:
+        """Runs it, and says so where it did not end within the limit."""
         self.lines.unlink(missing_ok=True)
         environment = os.environ | {"REACH_PYTHON": str(self.lines), "PYTHONPATH": str(INTO / "site")}
         if self.program:
@@ -100,6 +102,7 @@ class Test:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            print(f"{self.name}: stopped after {limit:g} s", flush=True)
 
     def entered(self) -> set[str]:
         """The names of the functions that it entered; of a test that was not run none."""
@@ -142,7 +145,8 @@ def of_case(path: pathlib.Path, tool: Program) -> Test:
 
 def python_tests(extension: Program | None) -> list[Test]:
     tests, pytest = [], [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    for path in [None, *sorted((ROOT / "tests" / "python").rglob("test_*.py"))]:
+    held = sorted((ROOT / "tests" / "python").rglob("test_*.py"))
+    for path in [None, *(one for one in held if EVERYTHING not in str(one))]:
         if path is None:  # the functions that every import enters
             command = [sys.executable, "-c", "import triton_runner; triton_runner.jit"]
         else:
@@ -280,12 +284,14 @@ def chosen(entered: dict[str, set[str]], files_of, functions_of, most: int) -> d
 
     A function counts by how few other tests enter it, beside how much else the test enters; a test whose name
     is like the file's counts more. Where every function of a file is entered by most tests, each of them is
-    as good as another: then only those are chosen that are named as the file or a function of it."""
+    as good as another: then only those are chosen that are named as the file or a function of it. Beside them
+    stand tests that enter functions which they do not."""
     count = collections.Counter(name for names in entered.values() for name in names)
     ran = sum(map(bool, entered.values()))
     weight = {name: math.log(ran / n) for name, n in count.items()}
     likeness = Likeness(list(entered))
     scores: dict[str, dict[str, tuple]] = collections.defaultdict(dict)
+    held: dict[str, dict[str, set]] = collections.defaultdict(lambda: collections.defaultdict(set))
     for test, names in entered.items():
         whole = sum(weight[name] ** 2 for name in names) ** 0.2 or 1
         for name in names:
@@ -293,6 +299,7 @@ def chosen(entered: dict[str, set[str]], files_of, functions_of, most: int) -> d
                 score, functions = scores[file].get(test, (0, 0))
                 is_own = 2 * count[name] < ran  # less than half of the tests enter it
                 scores[file][test] = score + weight[name] ** 2 / whole, functions + is_own
+                held[file][test] |= {name} if is_own else set()
     found = {}
     for file, of_file in scores.items():
         alike = likeness.of(words(file))
@@ -303,6 +310,21 @@ def chosen(entered: dict[str, set[str]], files_of, functions_of, most: int) -> d
             rows = [(alike[test], 0, test) for test in of_file if alike[test] >= ALIKE]
         best = sorted(rows, key=lambda one: (-one[0], one[2]))
         found[file] = [one for one in best[:most] if one[0] >= SHARE * best[0][0]]
+        more = left_out([test for *_, test in found[file]], held[file]) if best else []
+        found[file] += [one for one in best if one[2] in more]
+    return found
+
+
+def left_out(listed: list[str], held: dict[str, set[str]]) -> list[str]:
+    """The tests that enter functions of a file which no listed one enters; first those that enter most.
+    `held`: the functions of the file that each test enters."""
+    found: list[str] = []
+    while len(found) < MORE:
+        seen = set().union(*(held.get(test, set()) for test in (*listed, *found)))
+        best = max(held, key=lambda test: (len(held[test] - seen), test), default="")
+        if not best or not held[best] - seen:
+            break
+        found.append(best)
     return found
 
 

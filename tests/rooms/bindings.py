@@ -6,8 +6,8 @@ import re
 from folders import library_of
 
 from rooms.commands import commands
-from rooms.cpp import ARCHITECTURE, described_room, names_for_page
-from rooms.described import named_on, page_of
+from rooms.cpp import ARCHITECTURE, described_room, linked, names_for_page
+from rooms.described import named_on, naming, page_of
 from rooms.rules import of_rules
 from rooms.sources import files_of_cpp, included_by, room_of, users_of
 from rooms.tested import reached, tests_through
@@ -34,13 +34,16 @@ def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
         named = {*path.stem.split("_")} & {*re.split("[_/]", room_of(one))}
         pages[page] = pages.get(page, 0) + 1 + 3 * is_same(path, one) + 4 * len(named)
     page = max(pages, key=lambda one: (one != ARCHITECTURE, pages[one]), default=ARCHITECTURE)
+    page = next((one for one in naming(path) if one.startswith("doc/internals/")), page)
     library = plain(table("architecture.md")["python/bindings"][0][1])
     return [
         ("library", f"python/bindings: {library}"),
-        ("includes", "src (all of it), and Python's headers: nothing of src includes it"),
+        ("includes", '"x.h" of python/bindings; Python\'s and nanobind\'s; <triton_runner/LIBRARY/x.h> of '
+         f"{', '.join(linked(path.with_name('CMakeLists.txt'), '_core'))}: public headers and those of "
+         "src/LIBRARY/internal"),
         *of_rules(path),
         ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
-        ("tests", grouped([("", found), (f"none of its own; through {user}: ", others)])
+        ("tests", grouped([("", found), (f"of {user}, which uses it, and none of its own: ", others)])
          or "those of who uses it"),
         ("page", page := page_of([path], names_for_page(path), page)),
         *named_on(path, page),

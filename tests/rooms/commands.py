@@ -9,6 +9,7 @@ from rooms.tree import ROOT, grep, text_of
 
 MOST_CASES = 8  # in one command
 MOST_OF_A_KIND = 16  # of one beginning
+MOST_NAMES = 4  # of unit tests in a command
 MOST_OF_USERS = 3  # with tests of their own; what more files use is tested by any of them
 
 
@@ -64,11 +65,12 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
 
 
 def unit(path: pathlib.Path) -> str:
-    """The command that runs the unit tests of a file: the longest name part that they have in common."""
+    """The command that runs the unit tests of a file: by the beginning that all their names have, or by the
+    names of a few, or with those of the library."""
     names = re.findall(r"^TEST\((\w+)", text_of(path), re.M)
     common = names[0] if names else ""
     while common and not all(name.startswith(common) for name in names):
         common = common[:-1]
     library = library_of(path) or "invented"
     program = f"ninja -C build/release {library}_test && build/release/{library}_test"
-    return f"{program} {common}".rstrip()
+    return f"{program} {common or (' '.join(names) if len(names) <= MOST_NAMES else '')}".rstrip()

@@ -4,16 +4,15 @@ import pathlib
 import re
 
 import kinds
-from folders import library_of
+from folders import included, library_of
 
 from rooms.commands import MOST_OF_USERS, commands, makers, unit
 from rooms.described import named_on, page_of
-from rooms.includes import may_include
+from rooms.includes import below, may_include
 from rooms.rules import of_rules
 from rooms.sources import (
     declared,
     defined,
-    files_of_cpp,
     goes_with,
     headers,
     implementers,
@@ -37,18 +36,11 @@ def of_source(path: pathlib.Path) -> Facts:
     library = library_of(path)
     if not library:
         return of_umbrella(path)
-    cells, page = table("architecture.md")[library]
-    facts = [("library", f"src/{library}: {plain(cells[1])}")]
-    if path.is_relative_to(ROOT / "include"):
-        name = path.relative_to(ROOT / "include")
-        facts.append(("public", f"programs in C++ include it as <{name}>, and its names are promised"))
-    elif path.parent.name == "internal":
-        facts.append(("internal", f"other libraries include it as <triton_runner/{library}/{path.name}>"))
+    page = table("architecture.md")[library][1]
+    facts = stands_in(path)
     done = [one for one in implementers(path) if one != path]
     room = room_of(path)
-    holds, room_page = described_room(path, room)
-    if holds:
-        facts.append(("room", f"src/{room}: {holds}"))
+    room_page = described_room(path, room)[1]
     users = users_of(path)
     ops = [op for op, _ in rows_of(path)] or operations_of(path)
     if path.suffix == ".h" and done:  # a rule that a row names is bound to what the header declares
@@ -70,7 +62,8 @@ def of_source(path: pathlib.Path) -> Facts:
         ("", tests),
         ("of what it goes with: ", of_beside),
         ("of its users: ", of_users),
-        (f"none of its own; through {user}: ", others),
+        (f"of {user}, which uses it, and none of its own: ", others),
+        ("of its library: ", re.findall(r"`(tests/[\w/.]+)`", table("architecture.md")[library][0][1])),
     ]
     said.append(("its golden cases are made by ", makers(tests or others)))
     users = [one for one in users if "_test." not in one]
@@ -78,7 +71,7 @@ def of_source(path: pathlib.Path) -> Facts:
     place = path.parent if path.suffix == ".cpp" else ROOT / "src" / library
     would_be = f"{name_of(place)}/{path.stem}_test.cpp"
     pages_for = [path] if of_many else [path, *done, *headers(path)]
-    facts += [("has its code", shown([name_of(one) for one in done]))] if done else []
+    facts += [("implemented", "in " + shown([name_of(one) for one in done]))] if done else []
     with_it = [f"{name_of(one)} ({kind})" for one, kind in beside.items()]
     facts += [("goes with", shown(with_it))] if beside else []
     if name_of(path) in kinds.REASONS:
@@ -94,6 +87,20 @@ def of_source(path: pathlib.Path) -> Facts:
         *named_on(path, page),
         ("try", commands([*tests, *of_beside, *of_users] or others, path)),
     ]  # fmt: skip
+    return facts
+
+
+def stands_in(path: pathlib.Path) -> Facts:
+    """The rows of a file's library and room, and of who may include it."""
+    library, room = library_of(path), room_of(path)
+    facts = [("library", f"src/{library}: {plain(table('architecture.md')[library][0][1])}")]
+    if path.is_relative_to(ROOT / "include"):
+        name = path.relative_to(ROOT / "include")
+        facts.append(("public", f"programs in C++ include it as <{name}>, and its names are promised"))
+    elif path.parent.name == "internal":
+        facts.append(("internal", f"other libraries include it as <triton_runner/{library}/{path.name}>"))
+    if holds := described_room(path, room)[0]:
+        facts.append(("room", f"src/{room}: {holds}"))
     return facts
 
 
@@ -147,43 +154,74 @@ def of_umbrella(path: pathlib.Path) -> Facts:
 
 def of_unit_test(path: pathlib.Path) -> Facts:
     """Tells the unit tests of a file: what they test, and how they run alone."""
-    library = library_of(path)
-    own = [one for one in files_of_cpp() if path in included_by().get(one, ()) and library_of(one) == library]
+    library, room = library_of(path), room_of(path)
+    own = [one for one in included(path) if library_of(one) == library]
     subject = path.with_name(f"{path.stem.removesuffix('_test')}.cpp")
     same = [one for one in own if one.stem == path.stem.removesuffix("_test")]
     what = [name_of(subject)] if subject.is_file() else []
-    room = room_of(path)
     page = described_room(path, room)[1] or table("architecture.md")[library][1]
+    page = page_of([subject if subject.is_file() else path, *same], [], page)
     return [
+        *stands_in(path),
         ("tests", shown([*what, *(name_of(one) for one in [*same, *own])])),
-        ("includes", f"tests/unit/test.h (TEST, CHECK), and what src/{library} may include: all rooms of it"),
+        ("includes", f'"test.h" (TEST, CHECK); {may_include(path, room)}'),
+        *of_rules(path),
+        ("page", page),
+        *named_on(subject if subject.is_file() else path, page),
         ("runs alone", unit(path)),
-        ("page", page_of([subject if subject.is_file() else path, *same], [], page)),
-        ("new test", "a TEST(name) in the file; a file x_test.cpp beside x.cpp needs no entry elsewhere"),
+        ("new test", "is a TEST(name) in the file; CMake finds a new x_test.cpp beside x.cpp by itself"),
     ]  # fmt: skip
 
 
 def of_test_tool(path: pathlib.Path) -> Facts:
-    """Tells a program in C++ of tests, fuzz or benchmark."""
+    """Tells a program in C++ of tests, fuzz or benchmark, or a header of one."""
     folder = name_of(path.parent)
-    cmake = next((one for one in (path.parent / "CMakeLists.txt", path.parents[1] / "CMakeLists.txt",
-                                  ROOT / "CMakeLists.txt")
-                  if one.is_file() and path.name in text_of(one)), None)  # fmt: skip
+    places = (path.parent, path.parents[1], ROOT)
+    cmakes = [one / "CMakeLists.txt" for one in places if (one / "CMakeLists.txt").is_file()]
+    own = path.stem.partition("_")[2]  # fuzz_${target}.cpp
+    target, cmake = next(
+        ((name, cmake) for cmake in cmakes for name, files in re.findall(
+            r"add_executable\((\w+)([^)]*)\)", text_of(cmake).replace("${target}", own or "-"))
+         if re.search(rf"[\s/}}]{re.escape(path.name)}", files)),
+        ("", None))  # fmt: skip
+    pattern = rf"\b{re.escape(path.name)}\b" + (
+        rf"|[\"'/ ]{target}\b" if target and path.suffix != ".h" else ""
+    )
     users = [name_of(one) for one in included_by().get(path, ())]
-    pattern = rf"\b{re.escape(path.stem)}\b"
-    builds = re.findall(r"add_executable\((\w+)([^)]*)\)", text_of(cmake) if cmake else "")
-    tests = [name for name, files in builds if path.name in files and name.endswith("_test")]
-    program = f"build/release/{tests[0] if tests else 'invented_test'}"
-    program = "python tests/run_cases.py" if "tools" in folder else program
-    users += [one for one in grep(pattern, "tests/*.py", "Makefile", "tools", ".ci") if one not in users]
+    places = "tests/*.py", "tests/*.sh", "Makefile", "tools", ".ci", "fuzz/*.py", "benchmark/*.py"
+    started = grep(pattern, *places, ":!tests/rooms", ":!tests/python/package/test_room.py")
+    users += [one for one in started if one not in users]
+    tests = [one for one in users if re.match("tests/python/.*/test_", one)]
+    program = f"{name_of(cmake.parent)}/" if cmake and cmake.parent != ROOT else ""
+    starts = "make fuzz LIMIT=60" if folder == "fuzz" else f"build/release/{program}{target}"
+    starts = "python tests/run_cases.py" if target == "case_tool" else starts
+    tried = [f"ninja -C build/release {target}; {starts}"] if target else []
+    links = linked(cmake, target) if cmake else []
+    within = (
+        re.findall(rf"target_include_directories\({target} PRIVATE ([^)]*)\)", text_of(cmake))
+        if cmake
+        else []
+    )
+    beside = ", ".join(["its own folder", "tests/unit", *re.findall(r"\bsrc/\w+", " ".join(within))])
+    of_what = ", ".join(links) or "the libraries that it is linked with"
     return [
         ("folder", folder_says(path.parent)),
-        ("includes", "src (all of it), and the headers of its own folder and of tests/unit"),
-        ("is built by", name_of(cmake) if cmake else f"CMakeLists.txt takes what {folder} has"),
+        ("includes", f'"x.h" of {beside}; <triton_runner/LIBRARY/x.h> of {of_what}'),
+        ("is built by", f"{name_of(cmake)}, as {target}" if target else next(
+            (name_of(one) for one in cmakes if path.name in text_of(one)), "those that use it")),
         ("is used by", shown(users)),
-        ("page", "tests/README.md"),
-        ("try", f"ninja -C build/release && {program}"),
+        ("page", page := "tests/README.md"),
+        *named_on(path, page),
+        ("try", "; ".join(tried or [f"pytest -q {one}" for one in tests[:1]]) or "that which includes it"),
     ]  # fmt: skip
+
+
+def linked(cmake: pathlib.Path, target: str) -> list[str]:
+    """The libraries of src that CMake links a target with, and those that these may include."""
+    text = text_of(cmake).replace("${target}", target.partition("_")[2])
+    words = re.findall(rf"target_link_libraries\({target} (?:PRIVATE|PUBLIC) ([^)]*)\)", text)
+    own = [one for one in " ".join(words).split() if (ROOT / "src" / one).is_dir()]
+    return list(dict.fromkeys([*own, *(inner for one in own for inner in below(one))]))
 
 
 def folder_says(folder: pathlib.Path) -> str:

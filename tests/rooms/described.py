@@ -25,14 +25,34 @@ def is_written(page: pathlib.Path) -> bool:
     return bool(re.search(r"[Ww]ritten by\s`tools/", text_of(page).partition("\n## ")[0]))
 
 
+def naming(path: pathlib.Path) -> list[str]:
+    """The pages, and their sections, that name a file by its path, or of C++ the header or source file of its
+    name."""
+    name = name_of(path) if path.suffix in (".py", ".def") else name_of(path).rpartition(".")[0]
+    names = [
+        name,
+        name.removeprefix("python/triton_runner/"),
+        re.sub("^src/|^include/triton_runner/|internal/", "", name),
+    ]
+    words = "|".join(re.escape(one) for one in dict.fromkeys(names) if "/" in one)
+    pattern = rf"(?<![\w/])(?:{words})" + (r"\b" if name.endswith(path.suffix) else r"\.(?:h|cpp)\b")
+    found = [
+        one for one in grep(pattern, "doc/**/*.md", "*.md", "tests/README.md") if not is_written(ROOT / one)
+    ]
+    return [f"{one}{heading_of(one, pattern)}" for one in found]
+
+
 def named_on(path: pathlib.Path, page: str) -> Facts:
-    """The other pages that name a file by its path: who moves or changes it looks at these sentences too."""
-    name = name_of(path)
-    within = name.removeprefix("python/triton_runner/")
-    own = rf"|(?<![\w/]){re.escape(within)}\b" if within != name and "/" in within else ""
-    found = grep(rf"(?<![\w/]){re.escape(name)}\b{own}", "doc/**/*.md", "*.md", "tests/README.md")
-    found = [one for one in found if not page.startswith(one) and not is_written(ROOT / one)]
+    """The other pages that name a file: who moves or changes it looks at these sentences too."""
+    found = [one for one in naming(path) if not page.startswith(one.partition(" ")[0])]
     return [("named on", shown(found))] if found else []
+
+
+def heading_of(page: str, pattern: str) -> str:
+    """The heading of the first section of a page in which a pattern stands, in brackets."""
+    parts = re.split(r"^#+ (.*)$", text_of(ROOT / page), flags=re.M)
+    found = (title for title, text in zip(parts[3::2], parts[4::2], strict=False) if re.search(pattern, text))
+    return next((f" ({title})" for title in found), "")
 
 
 def described(path: pathlib.Path) -> str:
@@ -50,16 +70,15 @@ def described(path: pathlib.Path) -> str:
     return next((f"{found[1]} ({title})" for title in titles if anchor(title) == found[2]), found[1])
 
 
-def of_its_name(path: pathlib.Path) -> str:
+def of_its_name(path: pathlib.Path, files: list[pathlib.Path]) -> str:
     """The section of a page about the option or check that a file of C++ is named after, or that its opening
-    names alone; else, of a file that is named after a verb that asks the core for a function of that name,
-    the guide that shows it most."""
-    if path.suffix != ".cpp":
-        return ""
-    name = path.stem
+    or its header's names alone; else, of a file that is named after a verb that asks the core for a function
+    of that name, the guide that shows it most."""
+    name = path.stem if path.suffix == ".cpp" else "-"
     is_verb = (ROOT / "python/triton_runner/verbs" / name).is_dir()
     is_option = path.parent.name == "check" or grep(rf"\b{name}=", "doc/reference")
-    checks = {*re.findall(r'\bcheck="(\w+)"', opening(path, whole=True))}
+    said = " ".join(opening(one, whole=True) for one in files if one.stem == path.stem)
+    checks = {*re.findall(r'\bcheck="(\w+)"', said)}
     names = [name] if is_option and not is_verb else [*checks] if len(checks) == 1 else []
     for page in pages():
         for one in names:
@@ -86,7 +105,7 @@ def page_of(files: list[pathlib.Path], names: list[str], otherwise: str) -> str:
     for path in files:
         if described(path):
             return described(path)
-    if found := of_its_name(files[0]):
+    if found := of_its_name(files[0], files):
         return found
     weights: dict[str, float] = {}
     for path in files:

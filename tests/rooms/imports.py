@@ -3,6 +3,7 @@ the answers are told by rooms."""
 
 import functools
 import pathlib
+import re
 import sys
 
 import layers
@@ -104,15 +105,41 @@ def within(name: str, folder: str, beneath: str) -> str:
 
 
 def rooms_below(name: str) -> str:
-    """The rooms of lower layers: those that the room of a module imports already, and those to which it would
-    be the first arrow."""
+    """The rooms of lower layers: those that the room of a module imports already, and those of which it would
+    be the first to import something."""
     rank = layers.RANKS[layers.folder_of(name)]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     new = [one for one in under if makes_arrow(name, one)]
-    said = ", ".join([*(one for one in under if one not in new), "_core"])
-    count = sum(map(len, arrows().values()))
-    most = f"there are {count} between rooms, and lint allows {layers.ARROWS}"
-    return said + (f" ({', '.join(new)} would be a new arrow: {most})" if new else "")
+    said = ", ".join([*(one for one in under if one not in new), "and _core (which python/bindings makes)"])
+    left = layers.ARROWS - sum(map(len, arrows().values()))
+    room = layers.folder_of(name)
+    most = f"which no module of {room} imports yet (lint allows {left} more such pairs of rooms)"
+    return said + (f"; also {', '.join(new)}, {most}" if new else "")
+
+
+@functools.cache
+def outside() -> tuple[list[str], list[str]]:
+    """The packages that pyproject.toml needs and some module imports at its top, and all others."""
+    text = (layers.PACKAGE.parents[1] / "pyproject.toml").read_text()
+    lists = "".join(re.findall(r"dependencies\]?(?: = |\n)(.*?)\n\n", text, re.S))
+    needed, *_ = re.findall(r"^dependencies = (.*)", text, re.M)
+    at_top = {
+        other.partition(".")[0] for one in read().values() for other, _, late, _ in one.every if not late
+    }
+    top = [one for one in re.findall(r'"([\w-]+)', needed) if one in at_top]
+    return top, [one for one in re.findall(r'"([\w-]+)', lists) if one not in top]
+
+
+def packages(name: str) -> str:
+    """Names the installed packages that a module may import, and where."""
+    top, late = outside()
+    own = sorted(
+        {one.partition(".")[0] for one, _, is_late, _ in read()[name].every if not is_late} & {*late}
+    )
+    has = f"; this one has {', '.join(own)} at its top, so that others import it in a function" if own else ""
+    return (
+        f"{', '.join(top)} at the top; what is slow or may be missing ({', '.join(late)}) in a function{has}"
+    )
 
 
 def may_import(name: str, path: pathlib.Path) -> str:
@@ -128,7 +155,7 @@ def may_import(name: str, path: pathlib.Path) -> str:
             f"is there: it is loaded without the package, by {by}"
         )
     if room == "verbs" and path.stem == "__init__":
-        return "nothing: the __init__ of a verb has a docstring alone (its modules are told by themselves)"
+        return "nothing: the __init__ of a verb has a docstring alone; ask for one of its modules"
     if room == "verbs":
         verb = name.split(".")[1]
         others = []
@@ -138,7 +165,7 @@ def may_import(name: str, path: pathlib.Path) -> str:
                 others.append(f"verbs.{to}{part_of(name, f'verbs.{to}', there)} ({why})")
         late = "; in functions what it runs" if layers.is_late(name) else ""
         own = within(name, folder_of(name).removesuffix("/command.py"), f"verbs.{verb}")
-        return f"{own}, of other verbs {'; '.join(others) or 'none'}; {rooms_below(name)}{late}"
+        return f"{own}; of other verbs {'; '.join(others) or 'none'}; {rooms_below(name)}{late}"
     if path.parent == layers.PACKAGE:
         return f"no other flat module of its layer, and {rooms_below(name)}"
     if room != "_kernel":

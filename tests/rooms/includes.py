@@ -9,6 +9,8 @@ import folders
 
 from rooms.tree import ROOT, table
 
+PUBLIC = ROOT / "include" / "triton_runner"
+
 
 def below(library: str) -> list[str]:
     """The libraries of src that a library's files may include, the near ones first."""
@@ -31,12 +33,10 @@ def rooms_of_simt(room: str) -> tuple[list[str], list[str]]:
     return [room, *(one for one in under if one not in new)], new
 
 
-def libraries_below(library: str, room: str) -> tuple[list[str], list[str]]:
-    """The libraries that a file may include, and those of them that are for the front ends of src/simt."""
-    under = below(library)
-    is_apart = library == "simt" and not room.startswith("front/")
-    ends = [one for one in under if is_apart and one in folders.OF_FRONT_ENDS]
-    return [one for one in under if one not in ends], ends
+def libraries_below(path: pathlib.Path) -> list[str]:
+    """The libraries that a file may include."""
+    ends = folders.only_for_others(path)[1]
+    return [one for one in below(folders.library_of(path)) if one not in ends]
 
 
 def is_on_top(path: pathlib.Path) -> bool:
@@ -55,33 +55,31 @@ def may_include(path: pathlib.Path, room: str) -> str:
     """`room`: the folder below src that the file belongs to."""
     library = folders.library_of(path)
     inner = room.partition("/")[2].removesuffix("/simd")
-    under, ends = libraries_below(library, inner)
     is_public = path.is_relative_to(ROOT / "include")
-    top = "include/triton_runner" if is_public else "src"
-    under = [one for one in under if (ROOT / top / one).is_dir()]
-    others = ", ".join(f"{top}/{one}" for one in under) or "no other library"
-    others += f" ({', '.join(ends)} are for the front ends alone)" if ends else ""
+    under = [one for one in libraries_below(path) if not is_public or (PUBLIC / one).is_dir()]
+    others = f"<triton_runner/LIBRARY/x.h> of {', '.join([library, *under])}: "
+    others += "public headers alone" if is_public else "public headers and those of src/LIBRARY/internal"
+    part, ends = folders.only_for_others(path)
+    if ends := [one for one in ends if one in below(library)]:
+        others += f"; {', '.join(ends)} are for src/{library}/{part} alone"
     if str(path.parent.relative_to(ROOT)) in folders.ONCE_AN_ISA:
         others += "; it calls functions of the namespace SIMD_ISA, always_inline ones, and those of a .cpp"
+    if is_public or path.parent.name == "internal":
+        return others
     own = f"src/{library}"
-    if is_public:
-        own = f"include/triton_runner/{library}"
-        others += " (public headers include public ones)"
-    elif path.parent.name == "internal":
-        places = (f"include/triton_runner/{library}", f"src/{library}/internal")
-        own = " and ".join(one for one in places if (ROOT / one).is_dir())
-        others = f"those of {others}" if others.startswith("src/") else others
-    elif library == "simt":
+    if library == "simt":
         now, new = rooms_of_simt(inner)
         own = ", ".join(f"src/simt/{one}" for one in now)
         if new:
-            said = ", ".join(f"src/simt/{one}" for one in new)
             left = folders.SIMT_ARROWS - len(simt_arrows())
-            least = f"{left} more" if left else "no more: one there has to go first"
-            own += f" ({said} would be a new arrow between rooms: lint allows {least})"
+            least = (
+                f"lint allows {left} more" if left else "lint allows it where one between others goes first"
+            )
+            of_new = ", ".join(f"src/simt/{one}" for one in new)
+            own += f"; of {of_new} it would be the first include from {room}: {least}"
     elif library == "tile":
         core = f"the core (the files of src/tile itself but {', '.join(sorted(folders.ON_TOP))})"
         above = [f"src/tile/{one}" for one in (inner, *sorted(folders.MAY_INCLUDE.get(inner, ()))) if one]
         own = ", ".join(["its own folder" if not inner else above.pop(0), core, *above])
         own = "all of src/tile, above which it stands" if is_on_top(path) else own
-    return f"{own}; {others}"
+    return f'"x.h" of {own}; {others}'

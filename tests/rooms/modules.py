@@ -11,7 +11,7 @@ import layers
 from rooms.bindings import names_in_python, of_binding
 from rooms.cpp import ARCHITECTURE
 from rooms.described import NO_PAGE, described, is_written, named_on
-from rooms.imports import imports, known, may_import
+from rooms.imports import imports, known, may_import, packages
 from rooms.rules import writers
 from rooms.tested import reached
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
@@ -121,7 +121,12 @@ def of_module(path: pathlib.Path) -> Facts:
     room = layers.folder_of(name)
     row = table("architecture.md").get(room)
     folder = path.parent / "__init__.py"
-    facts = [("layer", layers.LAYERS[layers.RANKS[room]][0])]
+    rank, every = layers.RANKS[room], [one for one, _ in layers.LAYERS]
+    around = [
+        f"above {', '.join(every[:rank])}" * (rank > 0),
+        f"below {', '.join(every[rank + 1 :])}" * (every[-1] != every[rank]),
+    ]
+    facts = [("layer", f"{every[rank]}, {', and '.join(filter(None, around))}")]
     if path.parent == layers.PACKAGE and not name.startswith("_"):
         facts.append(("room", f"triton_runner.{room}: programs import it, and its names are promised"))
     elif row:
@@ -140,7 +145,7 @@ def of_module(path: pathlib.Path) -> Facts:
     small_use = [one for one in [f"tests/python/cli/verbs/{verb}.txt"] if (ROOT / one).is_file()]
     tests = [("", own), ("of the folder: ", told(folder) if folder != path and folder.is_file() else [])]
     if path.stem in ("__init__", *PARTS):
-        tests.append(("its small use: ", small_use))
+        tests.append(("its words and what a stranger mistypes, by test_mistakes.py: ", small_use))
     if not own:
         tests.insert(0, through(users))
     every = [one for _, found in tests for one in found if re.fullmatch(r"tests/python/.*\.py", one)]
@@ -149,14 +154,22 @@ def of_module(path: pathlib.Path) -> Facts:
         alone = f"pytest -q tests/python/cli/test_mistakes.py -k {verb}"
     facts += [
         ("imports", imported),
+        *([] if layers.apart(name) or imported.startswith("nothing") else [("packages", packages(name))]),
         *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
         ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
-        ("page", on := page(path, verb, row)),
+        ("page", on := ", ".join(dict.fromkeys([page(path, verb, row), *internals(path)]))),
         *named_on(path, on),
         ("try", alone),
     ]
     return facts
+
+
+def internals(path: pathlib.Path) -> list[str]:
+    """The page of doc/internals that is named as a folder of a module, or as the module."""
+    names = [one.strip("_") for one in (*path.relative_to(layers.PACKAGE).parts[:-1], path.stem)]
+    found = [PAGES / f"{one}.md" for one in reversed(names)]
+    return [name_of(one) for one in found if one.is_file() and one.name not in NO_PAGE][:1]
 
 
 def used_outside(name: str) -> list[str]:

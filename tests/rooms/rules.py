@@ -25,6 +25,9 @@ def of_rules(path: pathlib.Path) -> Facts:
     loud = [why for one, why in folders.MAY_BE_LOUD.items() if name.startswith(one)]
     facts = [("is written", f"by {one}: change that, and run it") for one in writers(path)]
     facts += [("is built", one) for one in _built(path)]
+    if path.suffix == ".cpp" and name.startswith("src/") and name not in _set("TABLES", CMAKE).split():
+        beside = f"other files of {name_of(path.parent)}, which are compiled together (tests/names.py)"
+        facts.append(("own names", f"of types and constants differ from those of {beside}"))
     for enum in enums(path):
         if asking := [one for one in by_order().get(enum, ()) if one != name and sees(one, path)]:
             facts.append(("order", f"of {enum}'s enumerators is asked for by {shown(asking)} (<, >=)"))

@@ -12,14 +12,16 @@ import folders  # noqa: E402
 import layers  # noqa: E402
 import words  # noqa: E402
 from coverage import reach  # noqa: E402
-from rooms import cpp, modules, sources, tested, tree  # noqa: E402
+from rooms import cpp, imports, modules, sources, suites, tested, tree  # noqa: E402
 
 TOLD = {
-    "src/num/dot.cpp": ["src/num: element types", "src/num/dot_test.cpp", "includes     src/num; src/base"],
+    "src/num/dot.cpp": [
+        "src/num: element types", "src/num/dot_test.cpp", "own names    of types",
+        '"x.h" of src/num; <triton_runner/LIBRARY/x.h> of num, base: '],
     "src/simt/ops/warp.cpp": [
         "src/simt/ops: handlers of what is done when",
-        "src/simt/check, src/simt/state (src/simt/code would be a new arrow",
-        "amdgcn, artifact, ir are for the front ends", "doc/internals/simt.md",
+        "src/simt/check, src/simt/state; of src/simt/code it would be the first include",
+        "ptx, sass, amdgcn, artifact, ir are for src/simt/front/ alone", "doc/internals/simt.md",
         "python tests/run_cases.py ptx/warp-"],
     "src/ptx/constant.cpp": ["doc/internals/ptx.md (Numbers)"],
     "src/tile/check/family.h": [
@@ -30,19 +32,22 @@ TOLD = {
         "is used by   tests/python/case/test_strangers.py", "-k infinities"],
     "tests/right/programs/masked/stencil_at_borders.py": ["right/run.py", '"--only stencil_at_borders"'],
     "tests/libraries/cases_fla.py": ["is used by   tests/libraries/cases.py\n", "libraries/run.py fla"],
-    "tests/releases/tlx_kernels.py": ["is used by   tests/releases/test_tlx.py, ", "alone   make releases"],
-    "tests/judge/run.py": ["is used by   tests/judge/throughput.py, ", "alone   python tests/judge/run.py"],
+    "tests/releases/tlx_kernels.py": [
+        "is used by   tests/releases/test_tlx.py, ", "and no torch", "tools/releases.py test 3.6.0"],
+    "tests/judge/run.py": ["is used by   tests/judge/throughput.py\n", "alone   python tests/judge/run.py"],
     "tests/rooms/commands.py": ["is used by   tests/rooms/bindings.py, tests/rooms/cpp.py, "],
-    "tests/kinds.py": ["uses         nothing of the package by name", "tests/rooms/"],
+    "tests/kinds.py": ["is used by   tests/lint.py, tests/rooms/cpp.py"],
     "tests/planted/lines.py": ["runs alone   python tests/planted/lines.py --liger"],
     "tests/python/prove/test_prove_ci.py": ["page         doc/guide/prove.md, "],
     "tests/python/bisect/test_reduce.py": ["page         doc/guide/reduce.md, "],
     "tests/python/bisect/test_solved_issues.py": ["page         doc/solving_triton_issues, "],
     "tests/python/ptx/test_ptx_arithmetic.py": ["page         doc/internals/ptx.md, ", "on     CONTRIB"],
-    "python/triton_runner/_kernel/dumps/registers.py": ["page         doc/reference/dumps.md\n"],
+    "python/triton_runner/_kernel/dumps/registers.py": [
+        "page         doc/reference/dumps.md, doc/internals/dumps.md\n"],
     "src/simt/front/amdgcn/simd/steps.cpp": ["by its table: src/simt/front/amdgcn/look.cpp, "],
     "src/lanes/simd/memory.cpp": ["by its table: src/simt/async/copy.cpp, "],
-    "tests/shapes/subjects/segment_sum.py": ["tests/shapes/right.py, tests/shapes/run.py", "faults --only"],
+    "tests/shapes/subjects/segment_sum.py": [
+        "tests/shapes/faults.py, tests/shapes/right.py", "faults --only"],
     "tests/python/package/test_pages.py": ["reads        doc", "CONTRIBUTING.md"],
     "src/lanes/simd/compare.cpp": ["the rows of kTestp", "kSetp (src/simt/", "namespace SIMD_ISA"],
     "python/triton_runner/__main__.py": ["room         _cli: ", "verbs.cuda.run", "test_cli.py"],
@@ -50,8 +55,9 @@ TOLD = {
     "src/simt/front/amdgcn/lower.cpp": ["doc/internals/simt-amdgcn.md", "tests/cases/amdgcn/"],
     "src/amdgcn/internal/facts.h": ["arrays of kCounters in src/amdgcn/waits.cpp"],
     "python/triton_runner/verbs/bits/compare.py": [
-        "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ", "and lint allows 100)"],
-    "src/num/internal/by_size.h": ["is built     once an instruction set too", "named on     doc/inter"],
+        "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ",
+        "which no module of verbs imports yet (lint allows"],
+    "src/num/internal/by_size.h": ["is built     once an instruction set too", "one-of-each.md"],
     "src/probe/elements.h": ["page         doc/guide/debug.md\n"],  # all of its users are in src/probe/debug
     "src/launch/internal/key.h": ["page         doc/internals/devices.md"],  # a tool writes releases.md
     "src/simt/launch/observe.h": ["pytest -q tests/python/dump/test_dump_registers.py"],
@@ -61,12 +67,12 @@ TOLD = {
     "src/tile/ops/fp4.cpp": ["build/golden/op/ttg.fp4_to_fp.ttgir", "made by tests/golden/gpu.py"],
     "src/tile/stop.cpp": ["src/tile/finish.cpp, src/tile/kernel.cpp", "tests/python/debug/test_"],
     "src/ir/verify_shapes.cpp": ["the rows of tt.addptr, ", "tests/cases/bad-input/"],
-    "src/ir/internal/translate.h": ["has its code src/ir/translate.cpp", "python/bindings/translate.cpp"],
+    "src/ir/internal/translate.h": ["implemented  in src/ir/translate.cpp", "python/bindings/translate.cpp"],
     "src/artifact/occupancy.cpp": ["python/bindings/artifact.cpp", "devices.md", "tests/python/"],
     "src/machine/internal/clock.h": ["<triton_runner/machine/clock.h>", "architecture.md"],
     "src/machine/internal/launch_control.h": ["tests/cases/ptx/clusterlaunchcontrol"],
     "src/probe/internal/register_stores.h": [
-        "src/probe/insert: ", "has its code src/probe/insert/register_stores.cpp", "dump/test_dump_reg",
+        "src/probe/insert: ", "implemented  in src/probe/insert/register_stores.cpp", "dump/test_dump_reg",
         "doc/internals/dumps.md"],
     "src/probe/debug/debugger.cpp": ["doc/guide/debug.md", "tests/python/debug/test_"],
     "src/simt/check/count.cpp": ["doc/reference/profile.md", "tests/python/profile/test_counts.py"],
@@ -80,7 +86,7 @@ TOLD = {
         "pytest -q tests/python/debug/test_dap_ro"],
     "python/triton_runner/verbs/debug/dap/life.py": ["pytest -q tests/python/debug/test_dap_ro"],
     "python/triton_runner/verbs/bisect/inductor/compiled.py": [
-        "its own folder (but not inductor.captured, ", "), of other verbs none", "torch-bisect.md",
+        "its own folder (but not inductor.captured, ", "); of other verbs none", "torch-bisect.md",
         "bisect/test_torch_stages.py"],
     "python/triton_runner/verbs/passes/command.py": ["is used by   _cli (imports the command of"],
     "python/triton_runner/_artifact/kernel.py": ["_kernel.cost.profiling", "devices.md"],
@@ -117,13 +123,25 @@ TOLD = {
     "python/triton_runner/_kernel/source_map.py": ["doc/guide/see.md"],
     "python/triton_runner/_kernel/dumps/__init__.py": [
         "_kernel: what is known of one kernel", "holds        accesses: Reads the loads", "_jit.dispatch, "],
-    "include/triton_runner/ir/ops.def": ["includes     include/triton_runner/ir", "src/ir/op_table.cpp"],
+    "include/triton_runner/ir/ops.def": ["/x.h> of ir, base: public headers alone", "src/ir/op_table.cpp"],
     "include/triton_runner/exec/heap.h": ["<triton_runner/exec/heap.h>, and its names are promised"],
     "include/triton_runner/triton_runner.h": ["the whole API in one header"],
-    "src/num/cast_test.cpp": ["tests        src/num/", "build/release/num_test cast_"],
+    "src/num/cast_test.cpp": ["library      src/num: ", "tests        src/num/", "num_test cast_"],
+    "src/machine/exact_test.cpp": [
+        "library      src/machine: ", "checks.md (overflow)", "of machine, exec, num"],
+    "src/deploy/kernel.h": [
+        "layout, sass, amdgcn are for src/deploy/on_cpu.cpp alone",
+        "library: tests/python/artifact/test_deploy.py"],
+    "python/bindings/queue.h": [
+        "replay, report, device", "page         doc/internals/architecture.md (How a la"],
+    "fuzz/fuzz_ir.cpp": ["fuzz/CMakeLists.txt, as fuzz_ir", "is used by   nobody", "make fuzz"],
+    "benchmark/approx.cpp": ["is used by   tests/gpu/approx_fit.py\n"],
+    "python/triton_runner/_kernel/dumps/boxes.py": [
+        "test_strangers.py", "page         doc/reference/dumps.md, doc/internals/dumps.md"],
     "tests/python/launch/test_jit.py": [
-        "folder       tests/python/launch: launches", "by their bare names", "pytest -q tests/python/la"],
-    "tests/python/helpers/warm.py": ["folder       tests/python/helpers: no tests", "no: it is shared"],
+        "folder       tests/python/launch: launches", "as `import x`", "pytest -q tests/python/la"],
+    "tests/python/helpers/warm.py": [
+        "folder       tests/python/helpers: no tests", "pytest -q tests/python/cli/"],
     "tests/golden/gpu.py": ["is used by   tests/golden/amd.py", "python tests/golden/make.py"],
     "src/simt/front/ptx/load.cpp": [  # its name is a word of many files: callers write simt::load()
         "is used by   python/bindings/simt.cpp, src/deploy/on_cpu.cpp, src/driver/launch.cpp\n"],
@@ -132,12 +150,12 @@ TOLD = {
         "goes with    src/tile/machine/shared_kept.cpp (SharedState)\n",
         "goes with: tests/python/debug/test_back.py"],
     "src/tile/machine/shared_state.h": [
-        "code src/tile/machine/shared_state.cpp, src/tile/machine/shared_kept.cpp\n"],
+        "in src/tile/machine/shared_state.cpp, src/tile/machine/shared_kept.cpp\n"],
     "src/simt/front/ptx/exact.cpp": ["page         doc/reference/checks.md (overflow)\n"],
     "src/tile/check/perturb.cpp": ["page         doc/reference/experiments.md (perturb)\n"],
     "src/num/internal/functors.h": [
         "goes with    src/num/elementwise.cpp (TRITON_RUNNER_", "libdevice.cpp (LibdeviceFunctor)",
-        "includes     include/triton_runner/num and src/num/internal; those of src/base\n",
+        "of num, base: public headers and those of src/LIBRARY/internal\n",
         "num_test elementwise_"],
     "python/triton_runner/_kernel/cells/measure.py": [
         "its own folder (_kernel.cells)", ", and _kernel.asynchronous, _kernel.layout, _kernel.material, "],
@@ -183,7 +201,7 @@ TOLD = {
     "python/triton_runner/_kernel/lockstep/subject.py": [
         "pytest -q tests/python/compare/test_lockstep_loaded.py"],
     "python/triton_runner/_memory/views.py": ["page         doc/reference/views.md"],
-    "src/simt/front/ptx/async.h": ["has its code src/simt/front/ptx/bulk.cpp, "],
+    "src/simt/front/ptx/async.h": ["implemented  in src/simt/front/ptx/bulk.cpp, "],
     "python/triton_runner/verbs/debug/recording.py": ["pytest -q tests/python/debug/test_terminal.py"],
     "python/triton_runner/_pipeline/abilities.py": ["pytest -q tests/python/compiler/test_compile.py"],
     "src/simt/front/ptx/move.cpp": ["ptx/memory-constant-generic ptx/spaces"],
@@ -263,6 +281,92 @@ def test_tests_that_most_enter_are_told_by_their_names_alone():
     assert [test for *_, test in found["src/simt/find.cpp"]] == ["tests/python/a/test_loops.py"]
     assert [test for *_, test in found["src/simt/observe.cpp"]] == ["tests/python/a/test_registers.py"]
     assert reach.chosen(entered, files.get, lambda file: "f", 2)["src/simt/observe.cpp"] == []
+
+
+def test_tests_that_enter_what_no_other_does_stand_beside_the_best():
+    """Two tests enter most of a file; one, which is long and named otherwise, alone enters rare()."""
+    entered = {f"tests/python/a/test_boxes_{n}.py": {"load", "store"} for n in (1, 2)}
+    entered["tests/python/b/test_strangers.py"] = {"load", "rare", *(f"other{n}" for n in range(40))}
+    entered |= {f"tests/python/c/test_{n}.py": {"more"} for n in range(6)}
+    files = {name: {"src/boxes.cpp"} for name in ("load", "store", "rare")}
+    found = reach.chosen(entered, lambda name: files.get(name, set()), lambda file: "", 2)
+    assert [test for *_, test in found["src/boxes.cpp"]] == [*entered][:3]
+    held = {test: names & {*files} for test, names in entered.items()}
+    assert reach.left_out([*entered][:3], held) == []
+    assert reach.left_out([*entered][2:3], held) == ["tests/python/a/test_boxes_2.py"]
+
+
+@pytest.mark.parametrize(
+    "file, users, others",
+    [  # no file takes tests/releases that does not name it, and pytest takes tests/python by itself
+        ("tests/releases/test_launch_hooks.py", ["tools/releases.py"], "tests/conformance/run.py"),
+        ("tests/releases/conftest.py", ["tools/releases.py"], "tests/python/package/test_pages.py"),
+        ("tests/python/prove/test_prove_sound.py", [], "tests/python/package/test_suite.py"),
+        (
+            "tests/python/launch/test_device_fake.py",
+            ["tests/python/artifact/test_deploy.py"],
+            "tests/run_all.py",
+        ),
+        (
+            "tests/python/gluon/test_gluon_hopper.py",
+            ["tests/python/helpers/programs_broken.py"],
+            "tests/gpu/run.sh",
+        ),
+        (
+            "tests/strangers/softmax_of_infinities.py",
+            ["tests/python/case/test_strangers.py"],
+            "tests/right/run.py",
+        ),
+        ("tests/right/programs/masked/stencil_at_borders.py", ["tests/right/run.py"], "tests/run_cases.py"),
+        ("tests/libraries/cases_fla.py", ["tests/libraries/cases.py"], "tests/libraries/suites.py"),
+        ("tests/conformance/plugin.py", ["tests/conformance/run.py"], "tests/conformance/report.py"),
+        ("tests/amd/decoded.py", [], "tests/python/package/test_pages.py"),
+    ],
+)
+def test_users_of_a_file_of_tests_name_it_or_take_its_folder(file, users, others):
+    found = suites.users_of(ROOT / file)
+    assert {*users} <= {*found} and others not in found
+
+
+def test_users_are_followed_to_the_tests():
+    """A table has the kernels of kernels_varied.py, and tests have the table; sessions name a program."""
+    found = suites.tests_through(ROOT / "tests/python/prove/kernels_varied.py")
+    named = {f"tests/python/prove/test_prove_{name}.py" for name in ("planted", "sound")}
+    assert named <= {*found} and len(found) < 12
+    program = ROOT / "tests/python/debug/debugged_attention.py"
+    assert suites.tests_through(program) == ["tests/python/debug/test_sessions.py"]
+    shared = [path for path in (ROOT / "tests/python").glob("*/*.py") if not path.name.startswith("test_")]
+    whole = [path for path in shared if suites.alone(path, [], False) == "pytest -q tests/python"]
+    assert shared and not whole
+
+
+def test_what_is_read_by_its_path_imports_what_its_like_do():
+    varied = ROOT / "tests/python/prove/kernels_varied.py"
+    told = suites.may_import(varied, suites.users_of(varied))
+    assert "kernels_*.py has already: triton;" in told and "torch" not in told
+    hooks = suites.may_import(ROOT / "tests/releases/test_launch_hooks.py", ["tools/releases.py"])
+    assert {"numpy", "pytest", "triton"} <= {*hooks.replace(",", "").replace(";", "").split()}
+    assert "torch" not in hooks
+
+
+def test_conftest_lists_tests_by_name():
+    listed = dict(suites.listed(ROOT / "tests/python/checks/test_broken_programs.py"))["listed"]
+    assert listed.startswith("MACHINE (test_machine_code_is_reported_as_its_ptx_is)")
+    assert suites.listed(ROOT / "tests/python/tile/test_arithmetic.py") == []
+
+
+def test_optional_packages_are_imported_in_functions():
+    """torch and triton may be missing, and lint's rules of rooms do not say it."""
+    top, late = imports.outside()
+    assert "numpy" in top and {"torch", "triton", "rich"} <= {*late}
+    assert "has torch at its top" in imports.packages("_pretend.tensors")
+    assert "at its top" not in imports.packages("_kernel.dumps.boxes")
+
+
+def test_headers_of_the_machine_are_in_the_table():
+    table = (ROOT / "doc/internals/architecture.md").read_text()
+    names = [path.name for path in (ROOT / "src/machine/internal").glob("*.h")]
+    assert names and not [name for name in names if f"`{name}`" not in table]
 
 
 def test_every_room_has_a_sentence():

@@ -69,14 +69,13 @@ def included_by(path: pathlib.Path, is_new: bool) -> str:
     library = folders.library_of(path)
     inner = sources.room_of(path).partition("/")[2].removesuffix("/simd")
     if library == "simt":
-        rooms, others = includes.rooms_of_simt(inner)[is_new], includes.libraries_below(library, inner)[0]
+        rooms = includes.rooms_of_simt(inner)[is_new]
         held = [one for one in folders.sources(folders.SIMT) if folders.simt_room(one) in rooms]
     else:
-        others = includes.libraries_below(library, inner)[0]
         held = includes.of_tile(path, inner)
     top = ROOT / "src" / library
     own = [f'#include "{one.relative_to(top)}"\n' for one in held if one.suffix == ".h" and one != path]
-    outer = [f"#include <triton_runner/{one}/x.h>\n" for one in others]
+    outer = [f"#include <triton_runner/{one}/x.h>\n" for one in includes.libraries_below(path)]
     return "".join(own if is_new else [*own, *outer])
 
 
@@ -86,8 +85,8 @@ def files_of_rooms() -> list[pathlib.Path]:
 
 
 def wrong_in(path: pathlib.Path, text: str) -> list[str]:
-    is_simt = path.is_relative_to(folders.SIMT)
-    return (folders.wrong_in_simt if is_simt else folders.wrong_in_tile)(path, text)
+    of = {"simt": folders.wrong_in_simt, "tile": folders.wrong_in_tile, "deploy": folders.wrong_part}
+    return of[folders.library_of(path)](path, text)
 
 
 def test_each_include_that_is_allowed_passes():
@@ -118,6 +117,11 @@ def test_an_include_that_is_a_new_arrow_counts():
         ("src/simt/ops/warp.cpp", "<triton_runner/ptx/module.h>", False),
         ("src/simt/front/ptx/alu.cpp", "<triton_runner/ptx/module.h>", True),
         ("src/tile/ops/shape.cpp", '"kernel.h"', False),
+        ("src/deploy/on_cpu.cpp", "<triton_runner/tile/tile.h>", True),
+        ("src/deploy/kernel.h", "<triton_runner/tile/tile.h>", False),
+        ("src/deploy/code.cpp", "<triton_runner/machine/grid.h>", False),
+        ("src/deploy/code.cpp", "<triton_runner/launch/gpu_kernel.h>", True),
+        ("include/triton_runner/deploy/deploy.h", "<triton_runner/simt/simt.h>", False),
     ],
 )
 def test_what_lint_says_of_one_include(name, included, is_right):
