@@ -60,9 +60,10 @@ class Text {
   }
   std::string str() const {
     return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
-           ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3)\n.reqntid " +
+           ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3, .param .u64 spans_4)\n.reqntid " +
            std::to_string(threads) + "\n{\n.shared .align 16 .b8 words[" + std::to_string(kShared) +
-           "];\n.reg .pred %p<12>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<12>;\nld.param.u64 %rd3, [spans_3];\n" +
+           "];\n.reg .pred %p<12>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<12>;\nld.param.u64 %rd3, [spans_3];\n"
+           "ld.param.u64 %rd4, [spans_4];\n" +
            body_ + "}\n";
   }
   uint32_t threads = 32;
@@ -187,7 +188,7 @@ class Text {
     uint32_t at = below(3) ? static_cast<uint32_t>(below(8)) : static_cast<uint32_t>(below(most));
     if (goes_wrong_ && below(6) == 0) at = most + 12 + static_cast<uint32_t>(below(8));
     const std::string from = std::to_string(at);
-    switch (below(11)) {
+    switch (below(13)) {
       case 0:
         line("add.s32 %r4, %r3, " + from + ";");
         line("mad.wide.s32 %rd8, %r4, " + bytes + ", " + tensor + ";");
@@ -208,8 +209,24 @@ class Text {
         line("add.s32 %r4, %r3, 2147483640;");
         line(std::string(below(2) ? "mul.wide.s32" : "mul.wide.u32") + " %rd7, %r4, " + bytes + ";");
         line("sub.s64 %rd7, %rd7, " + std::to_string(uint64_t{2147483640} * 4 * words) + ";");
-        line("and.b64 %rd7, %rd7, 1023;");
+        if (!goes_wrong_ || below(2)) line("and.b64 %rd7, %rd7, 1023;");
         line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      case 10: {  // the last thread or the last ones go past an end of 32 bits, or just do not
+        const bool is_signed = below(2);
+        const uint32_t past = goes_wrong_ && below(2) ? 1 + static_cast<uint32_t>(below(2)) : 0;
+        const uint32_t first = (is_signed ? 1u << 31 : 0u) - threads + past;
+        line("add.s32 %r4, %r3, " + std::to_string(first) + ";");
+        line("mul.wide." + std::string(is_signed ? "s32" : "u32") + " %rd7, %r4, " + bytes + ";");
+        line("sub.s64 %rd7, %rd7, " + std::to_string(uint64_t{first} * 4 * words) + ";");
+        line("add.s64 %rd8, " + tensor + ", %rd7;");
+        break;
+      }
+      case 11:  // the number is loaded into a register that had the thread's
+        line("mov.b32 %r4, %r3;");
+        line("mad.wide.u32 %rd8, %r4, 4, %rd4;");
+        line("ld.global.b32 %r4, [%rd8];");
+        line("mad.wide.u32 %rd8, %r4, " + bytes + ", " + tensor + ";");
         break;
       case 4:  // out of order
         line(below(2) ? "xor.b32 %r4, %r3, 1;" : "sub.s32 %r4, " + std::to_string(threads - 1) + ", %r3;");
@@ -240,9 +257,10 @@ class Text {
         }
         line("mov.b64 %rd8, {%r4, %r5};");
         break;
-      case 9: {  // the lower word goes past its end after 16 words, or just does not
+      case 9: {  // the lower word goes past its end after 16 words or at the last thread, or just does not
         const bool goes_past = goes_wrong_ && below(4) == 0;
-        const uint32_t first = 0u - 4 * (goes_past ? 16 : words * threads);
+        const uint32_t all = words * threads;
+        const uint32_t first = 0u - 4 * (!goes_past ? all : below(2) ? 16 : all - words);
         line("mad.lo.s32 %r4, %r3, " + bytes + ", " + std::to_string(first) + ";");
         line("mov.b32 %r5, 0;");
         line("mov.b64 %rd7, {%r4, %r5};");
@@ -268,15 +286,20 @@ class Text {
     }
     if (!store && below(2))
       for (const std::string& r : regs)
-        if (below(4)) line("mov.b32 " + r + ", " + (below(2) ? "0x7fc00001" : some()) + ";");
+        if (below(4))
+          line("mov.b32 " + (below(8) ? r : some()) + ", " + (below(2) ? "0x7fc00001" : some()) + ";");
     std::string list = regs[0];
     for (size_t k = 1; k < regs.size(); ++k) list += ", " + regs[k];
     if (words > 1) list = "{" + list + "}";
     const std::string how = words == 1 ? ".b32 " : ".v" + std::to_string(words) + ".b32 ";
+    const std::string strong = below(8) ? "" : ".relaxed.gpu";
     const std::string at = "[%rd8+" + std::to_string(16 * below(3)) + "]";
     const std::string by =
         is_guarded ? (below(2) ? "@%p" : "@!%p") + std::to_string(1 + below(3)) + " " : std::string();
-    line(by + (store ? "st.global" + how + at + ", " + list : "ld.global" + how + list + ", " + at) + ";");
+    line(by +
+         (store ? "st" + strong + ".global" + how + at + ", " + list
+                : "ld" + strong + ".global" + how + list + ", " + at) +
+         ";");
   }
 
   std::mt19937 random_;
@@ -286,7 +309,7 @@ class Text {
 };
 
 struct Memory {
-  alignas(64) uint32_t x[kWords + 16], y[kWords + 16], seen[4 * kValues * 128];
+  alignas(64) uint32_t x[kWords + 16], y[kWords + 16], seen[4 * kValues * 128], order[128];
   uint8_t undefined[kWords / 2];  // of y
 };
 
@@ -298,16 +321,19 @@ std::string run(exec::Kernel& kernel, uint32_t seed, uint32_t checks, bool goes_
   for (auto* tensor : {memory.x, memory.y})
     for (size_t i = 0; i < kWords; ++i) tensor[i] = static_cast<uint32_t>(random());
   for (uint32_t& word : memory.seen) word = 0;
+  for (uint32_t i = 0; i < std::size(memory.order); ++i) memory.order[i] = seed % 4 ? i : (i * 5 + 3) % 128;
   for (size_t i = 0; i < std::size(memory.undefined); ++i)
     memory.undefined[i] = looks && seed % 3 == 0 && i > seed % std::size(memory.undefined) ? 0xff : 0;
   const auto address = [](void* p) { return reinterpret_cast<uint64_t>(p); };
   exec::Argument args[] = {{exec::ParamKind::kPointer, address(memory.x), {}},
                            {exec::ParamKind::kPointer, address(memory.y), {}},
                            {exec::ParamKind::kInteger, random() % 100, {}},
-                           {exec::ParamKind::kPointer, address(memory.seen), {}}};
+                           {exec::ParamKind::kPointer, address(memory.seen), {}},
+                           {exec::ParamKind::kPointer, address(memory.order), {}}};
   exec::Allocation there[] = {{address(memory.x), kWords * 4, "x", true},
                               {address(memory.y), kWords * 4, "y", !goes_wrong || random() % 8 != 0},
-                              {address(memory.seen), sizeof memory.seen, "seen", true}};
+                              {address(memory.seen), sizeof memory.seen, "seen", true},
+                              {address(memory.order), sizeof memory.order, "order", false}};
   if (looks) there[1].undefined = memory.undefined;
   exec::LaunchOptions options;
   options.grid = {looks ? 1 + seed / 2 % 4 : 4, 1, 1};
@@ -368,7 +394,8 @@ TEST(spans_leave_what_handlers_leave) {
 TEST(two_stores_to_one_place_are_told_apart) {
   const std::string text =
       ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
-      ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3)\n.reqntid 64\n{\n.reg .b32 %r<4>;\n"
+      ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3, .param .u64 spans_4)\n.reqntid 64\n{\n"
+      ".reg .b32 %r<4>;\n"
       ".reg .b64 %rd<4>;\nld.param.u64 %rd1, [spans_0];\nmov.u32 %r1, %tid.x;\n"
       "mad.wide.u32 %rd2, %r1, 4, %rd1;\nld.global.b32 %r2, [%rd2];\nmov.b32 %r3, 7;\n"
       "st.global.b32 [%rd2], %r3;\nst.global.b32 [%rd2], %r2;\nret;\n}\n";
@@ -377,6 +404,50 @@ TEST(two_stores_to_one_place_are_told_apart) {
   const std::string one_by_one = run(*kernel, kSeed, kOneByOne | exec::kCheckRace, false, found);
   CHECK(one_by_one.find("no atomics order the two blocks") != std::string::npos);
   CHECK_EQ(run(*kernel, kSeed, exec::kCheckRace, false, found), one_by_one);
+}
+
+// A predicate guards a store of the first threads, and then, as another one, a store of a block's whole row, which the next
+// block reads.
+TEST(a_guard_that_is_overwritten_guards_what_comes_after_it) {
+  const auto text = [](const std::string& reader) {
+    return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
+           ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3, .param .u64 spans_4)\n"
+           ".reqntid 64\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
+           "ld.param.u64 %rd1, [spans_0];\nld.param.u64 %rd2, [spans_1];\nmov.u32 %r1, %tid.x;\n"
+           "mov.u32 %r2, %ctaid.x;\nmad.lo.s32 %r3, %r2, 64, %r1;\nmad.wide.u32 %rd3, %r3, 4, %rd2;\n"
+           "mad.wide.u32 %rd4, %r1, 4, %rd1;\nsetp.ge.s32 %p2, %r1, 48;\n"
+           "setp.eq.and.s32 %p3, %r2, " +
+           reader +
+           ", %p2;\n@%p3 ld.global.b32 %r4, [%rd4];\nsetp.lt.s32 %p1, %r1, 48;\n"
+           "@%p1 st.global.b32 [%rd3], %r3;\nsetp.eq.s32 %p1, %r2, 0;\n"
+           "@%p1 st.global.b32 [%rd4], %r1;\nret;\n}\n";
+  };
+  constexpr uint32_t kSeed = 6;  // several blocks
+  CHECK_EQ(run(*load(text("9")), kSeed, exec::kCheckRace, false, found), "");
+  const std::string race = run(*load(text("1")), kSeed, exec::kCheckRace, false, found);
+  CHECK(race.find("no atomics order the two blocks") != std::string::npos);
+}
+
+// Loads and stores by some threads of a warp: of two blocks the others store theirs, or all store what was there.
+TEST(accesses_of_some_threads_are_of_these) {
+  const auto race = [](const std::string& stores) {
+    const std::string text =
+        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
+        ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3, .param .u64 spans_4)\n"
+        ".reqntid 64\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
+        "ld.param.u64 %rd1, [spans_0];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n"
+        "mad.wide.u32 %rd2, %r1, 4, %rd1;\nsetp.lt.s32 %p1, %r1, 48;\nsetp.ne.s32 %p2, %r2, 0;\n"
+        "xor.pred %p3, %p1, %p2;\n" +
+        stores + "ret;\n}\n";
+    constexpr uint32_t kSeed = 2;  // two blocks
+    return run(*load(text), kSeed, exec::kCheckRace, false, found);
+  };
+  CHECK_EQ(race("@%p3 st.global.b32 [%rd2], %r2;\n"), "");
+  CHECK_EQ(race("setp.eq.and.s32 %p3, %r2, 0, %p1;\n@%p3 ld.global.b32 %r3, [%rd2];\n"
+                "not.pred %p1, %p1;\nsetp.eq.and.s32 %p3, %r2, 1, %p1;\n@%p3 st.global.b32 [%rd2], %r2;\n"),
+           "");
+  CHECK_EQ(race("ld.global.b32 %r3, [%rd2];\n@!%p1 st.global.b32 [%rd2], %r3;\n"), "");
+  CHECK(race("@%p1 st.global.b32 [%rd2], %r2;\n").find("no atomics order the two") != std::string::npos);
 }
 
 namespace {

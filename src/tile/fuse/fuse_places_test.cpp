@@ -90,7 +90,8 @@ class IdWriter {
       line(range + " = arith.extsi %range : tensor<8xi32> to tensor<8xi64>");
     }
     line(all + " = tt.splat " + s.name + (s.wide ? " : i64" : " : i32") + " -> " + type);
-    line(value + " = arith.addi " + all + ", " + range + " : " + type);
+    // The numbers of a product are further apart in each program than in the one before.
+    line(value + " = arith." + (below(4) ? "addi " : "muli ") + all + ", " + range + " : " + type);
     if (!s.wide) {
       const std::string longer = fresh();
       line(longer + " = arith.extsi " + value + " : tensor<8xi32> to tensor<8xi64>");
@@ -105,7 +106,8 @@ class IdWriter {
   std::vector<Scalar> scalars_;
 };
 
-std::vector<int64_t> stored(const std::string& text, uint32_t seed, bool fuse) {
+// `room`: elements that a program stores.
+std::vector<int64_t> stored(const std::string& text, uint32_t seed, bool fuse, int room = kRoom) {
   auto module = ir::parse(text, "random.ttir");
   CHECK(module);
   if (!module) return {};
@@ -120,8 +122,7 @@ std::vector<int64_t> stored(const std::string& text, uint32_t seed, bool fuse) {
   exec::LaunchOptions launch;
   launch.threads = 1;
   launch.grid = kGrids[random() % std::size(kGrids)];
-  std::vector<int64_t> data(static_cast<size_t>(launch.grid[0] * launch.grid[1] * launch.grid[2] * kRoom),
-                            -1);
+  std::vector<int64_t> data(static_cast<size_t>(launch.grid[0] * launch.grid[1] * launch.grid[2] * room), -1);
   // Small factors, and such that wrap for all programs but the first few, or for the last ones only.
   auto factor = [&] {
     static const int64_t kFactors[] = {0, 1, 1024, -7, 1 << 24, (1 << 30) + 5, -(1 << 29), 54000000};
@@ -150,4 +151,70 @@ TEST(values_by_place_are_the_same_where_they_wrap) {
     fprintf(stderr, "seed %u:\n%s", seed, text.c_str());
     break;
   }
+}
+
+// More of them than an instruction has results.
+TEST(any_number_of_values_by_place_is_stored) {
+  for (const int count : {15, 16, 17, 40}) {
+    std::string text = "module {\n  tt.func public @k(%p: !tt.ptr<i64>, %a: i32, %b: i32, %c: i64) {\n";
+    const auto line = [&](const std::string& s) { text += "    " + s + "\n"; };
+    for (const char* axis : {"x", "y", "z"}) {
+      line("%" + std::string(axis) + " = tt.get_program_id " + axis + " : i32");
+      line("%n" + std::string(axis) + " = tt.get_num_programs " + axis + " : i32");
+    }
+    line("%zy = arith.muli %z, %ny : i32");
+    line("%plane = arith.addi %zy, %y : i32");
+    line("%planes = arith.muli %plane, %nx : i32");
+    line("%number = arith.addi %planes, %x : i32");
+    line("%room = arith.constant " + std::to_string(count) + " : i32");
+    line("%from = arith.muli %number, %room : i32");
+    for (int k = 0; k < count; ++k) {
+      const std::string n = std::to_string(k);
+      line("%at" + n + " = arith.constant " + n + " : i32");
+      line("%place" + n + " = arith.addi %from, %at" + n + " : i32");
+      line("%value" + n + " = arith.extsi %place" + n + " : i32 to i64");
+      line("%pointer" + n + " = tt.addptr %p, %place" + n + " : !tt.ptr<i64>, i32");
+    }
+    for (int k = 0; k < count; ++k)
+      line("tt.store %pointer" + std::to_string(k) + ", %value" + std::to_string(k) + " : !tt.ptr<i64>");
+    text += "    tt.return\n  }\n}\n";
+    const std::vector<int64_t> found = stored(text, 0, true, count);
+    CHECK(found.size() > 40);
+    for (size_t i = 0; i < found.size(); ++i) CHECK_EQ(found[i], static_cast<int64_t>(i));
+  }
+}
+
+// A sum that goes past 32 bits for the last program alone: along no two axes does it.
+TEST(a_sum_that_wraps_at_the_last_program_only) {
+  const std::string text = R"(module {
+  tt.func public @k(%p: !tt.ptr<i64>, %a: i32, %b: i32, %c: i64) {
+    %x = tt.get_program_id x : i32
+    %y = tt.get_program_id y : i32
+    %z = tt.get_program_id z : i32
+    %nx = tt.get_num_programs x : i32
+    %ny = tt.get_num_programs y : i32
+    %zy = arith.muli %z, %ny : i32
+    %plane = arith.addi %zy, %y : i32
+    %planes = arith.muli %plane, %nx : i32
+    %number = arith.addi %planes, %x : i32
+    %place = tt.addptr %p, %number : !tt.ptr<i64>, i32
+    %fx = arith.constant 182000000 : i32
+    %fy = arith.constant 243000000 : i32
+    %fz = arith.constant 365000000 : i32
+    %mx = arith.muli %x, %fx : i32
+    %my = arith.muli %y, %fy : i32
+    %mz = arith.muli %z, %fz : i32
+    %xy = arith.addi %mx, %my : i32
+    %sum = arith.addi %xy, %mz : i32
+    %value = arith.extsi %sum : i32 to i64
+    tt.store %place, %value : !tt.ptr<i64>
+    tt.return
+  }
+}
+)";
+  uint32_t seed = 0;
+  std::vector<int64_t> found;
+  while (found.size() != 60) found = stored(text, seed++, true, 1);  // a grid of 5 x 4 x 3
+  CHECK_EQ(found.back(), int64_t{4 * 182000000 + 3 * 243000000} + 2 * 365000000 - (int64_t{1} << 32));
+  CHECK(found == stored(text, seed - 1, false, 1));
 }

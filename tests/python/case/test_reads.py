@@ -52,6 +52,25 @@ def test_a_load_that_was_moved_out_of_its_branch_is_reported():
     assert found.file.endswith("test_reads.py") and found.line and "--oracle reads" in found.advice
 
 
+@triton.jit
+def copied(x, out, by, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i + by))
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_rows_of_all_threads_are_noted(level):
+    """Each thread takes an element, as native code does it."""
+    x, out = torch.arange(2048.0), torch.zeros(1024)
+    sets = []
+    for by in (0, 512):
+        sets.append(_core.ReadSet())
+        with triton_runner.using(device="cpu", level=level, check="race", reads=sets[-1]):
+            copied[(8,)](x, out, by, BLOCK=128)
+    more = [(address - x.data_ptr(), count) for _, address, count in sets[1].beyond(sets[0])]
+    assert more == [(4096, 2048)]
+
+
 def test_bytes_beyond_another_set():
     first, second = _core.ReadSet(), _core.ReadSet()
     x = torch.arange(64.0)

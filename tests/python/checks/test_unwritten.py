@@ -7,6 +7,7 @@ pytest.importorskip("triton")
 torch = pytest.importorskip("torch")
 import numpy as np  # noqa: E402
 import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import unwritten_kernels as kernels  # noqa: E402
 from triton_runner._memory import uninit  # noqa: E402
@@ -43,6 +44,41 @@ def test_levels(level):
     assert (it.elements, it.of, it.first, it.level) == (48, 200, 48, level)
     assert it.message == "y: 48 of 200 elements were never written, the first is 48" and it.used == "item()"
     assert not used(RIGHT["only_the_beginning_is_read"], level=level)
+
+
+@triton.jit
+def thirds(x, out, BLOCK: tl.constexpr):
+    """Lanes do not take elements in order."""
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * 3 % BLOCK))
+
+
+@triton.jit
+def pipelined(x, out, BLOCK: tl.constexpr):
+    """Reads x by asynchronous copies."""
+    i = tl.arange(0, 16)
+    total = tl.zeros((16, 16), tl.float32)
+    for k in range(0, BLOCK, 16):
+        left = tl.load(x + i[:, None] * BLOCK + k + i[None, :])
+        total += tl.dot(left, left)
+    tl.store(out + i[:, None] * 16 + i[None, :], total)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+@pytest.mark.parametrize(
+    "kernel, elements, dtype", [(thirds, 64, torch.float32), (pipelined, 1024, torch.float16)]
+)
+def test_a_kernel_that_reads_what_no_launch_wrote(kernel, elements, dtype, level):
+    for written in (elements, elements - 4):
+        with triton_runner.track_empty(), triton_runner.using(device="cpu", target="cuda:80", level=level):
+            x = torch.empty(elements, dtype=dtype)
+            kernels.copy[(1,)](torch.ones(elements, dtype=dtype), x, written, 1024)
+            with triton_runner.using(check="uninit"):
+                if written == elements:
+                    kernel[(1,)](x, torch.zeros(256), BLOCK=64)
+                    continue
+                with pytest.raises(triton_runner.KernelTrap, match="uninitialized value"):
+                    kernel[(1,)](x, torch.zeros(256), BLOCK=64)
 
 
 def test_what_nobody_reads_is_left():

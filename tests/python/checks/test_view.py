@@ -84,6 +84,23 @@ def test_stores_beside_a_view_are_reported(level):
     assert whole[23] == 23 and whole[24] == 0
 
 
+@triton.jit
+def moved(x, out, by, BLOCK: tl.constexpr):
+    k = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + k, tl.load(x + k + by) + 1)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rows_of_all_threads_beside_a_view_are_reported(level):
+    """Each thread takes an element, as native code does it, and a row lies in the storage whole."""
+    whole = torch.arange(2048.0)
+    with triton_runner.using(device="cpu", level=level, check="view"):
+        moved[(8,)](whole[:1024], out := torch.zeros(1024), 0, BLOCK=128)
+        assert torch.equal(out, whole[:1024] + 1)
+        with pytest.raises(triton_runner.KernelTrap, match="outside of a view"):
+            moved[(8,)](whole[:1024], torch.zeros(1024), 512, BLOCK=128)
+
+
 def test_beyond_the_storage_it_is_out_of_bounds_as_ever():
     with pytest.raises(triton_runner.KernelTrap) as caught:
         with triton_runner.using(device="cpu", check="view"):
