@@ -214,12 +214,12 @@ size_t Assembler::jump_if_all(int mask) {
 }
 
 size_t Assembler::jump_if_none(int mask) {
-  for (const int b : {0xc5, 0x78, 0x93, 0xd8 | mask}) byte(static_cast<uint8_t>(b));  // kmovw r11d, mask
+  for (const int b : {0xc5, 0x78, 0x93, 0xd0 | mask}) byte(static_cast<uint8_t>(b));  // kmovw r10d, mask
   return jump_again();
 }
 
 size_t Assembler::jump_again() {
-  for (const int b : {0x45, 0x85, 0xdb}) byte(static_cast<uint8_t>(b));  // test r11d, r11d
+  for (const int b : {0x45, 0x85, 0xd2}) byte(static_cast<uint8_t>(b));  // test r10d, r10d
   constexpr uint8_t kIfZero = 0x84;
   return far_jump(kIfZero);
 }

@@ -5,8 +5,8 @@
 //   a.vector(kAddPs, 2, 0, 1);          vaddps zmm2, zmm0, zmm1
 //   a.vector(kLoad, 3, Home{512, 4});   vmovups zmm3, [rdi + 4 * rax + 512]
 //
-// rdi is the register file, eax the lane, rsi where constants are, r8 where spans begin (span.h), r9 where what orders their words
-// is: native.cpp and the writer say who sets them.
+// rdi is the register file, eax the lane, r11d the first one, rsi where constants are, r8 where spans begin (span.h), r9 where what
+// orders their words is: native.cpp and the writer say who sets them. rcx and r10 hold what an instruction or two need.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -82,7 +82,7 @@ struct Memory {
   uint32_t scale;
   uint32_t at;
 };
-inline constexpr int kRcx = 1, kR9 = 9;
+inline constexpr int kRcx = 1, kR9 = 9, kR10 = 10;
 
 // A constant, at [rsi + at]: a vector, or one word for all elements, which is there eight times.
 struct Constant16 {

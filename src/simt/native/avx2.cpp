@@ -125,7 +125,6 @@ void Avx2Assembler::vector(VectorOp op, int reg, Home home) { plain(op, reg, kNo
 // A masked store takes long, and mostly all lanes are on.
 void Avx2Assembler::with_memory(VectorOp op, int reg, int second, Memory rm, int mask) {
   if (mask == 0) return plain(op, reg, second, rm);
-  constexpr int kR10 = 10;
   plain(kSignsToWord, kR10, kNoSecond, mask);
   for (const int b : {0x41, 0x81, 0xfa}) byte(static_cast<uint8_t>(b));  // cmp r10d, lanes
   word(0xff);
@@ -332,8 +331,7 @@ size_t Avx2Assembler::jump_if_all(int mask) {
 }
 
 size_t Avx2Assembler::jump_if_none(int mask) {
-  constexpr int kR11 = 11;
-  plain(kSignsToWord, kR11, kNoSecond, mask);
+  plain(kSignsToWord, kR10, kNoSecond, mask);
   return jump_again();
 }
 
