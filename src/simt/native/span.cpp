@@ -130,6 +130,7 @@ SpanFinder::Fact SpanFinder::result(const Instr& in, const NativeRow& row, std::
     f.kind = Fact::kEven;
     return f;
   };
+  if (f.uniform && row.d != Element::kPredicate) return gives();
   switch (row.form) {
     case Form::kMove:
     case Form::kNarrow:
