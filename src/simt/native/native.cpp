@@ -360,7 +360,8 @@ class Parts {
   // d = a ? b, combined with c; e the same of the opposite.
   std::vector<Instr> comparison(const Instr& in, lanes::Type type, uint32_t index) {
     using enum lanes::Operation;
-    if ((in.small & lanes::kCmpFtz) || in.guard == in.d || in.guard == in.e) return {in};
+    if (in.small & lanes::kCmpFtz) return {in};
+    if (in.guard != kNoRegister && (in.guard == in.d || in.guard == in.e)) return {in};
     const auto predicate = [](lanes::Operation o) { return lanes::find(o, lanes::Type::kPred); };
     const uint32_t how = in.small >> lanes::kBoolShift & 3;
     if (how != lanes::kBoolNone && in.c == kNoRegister) return {in};
