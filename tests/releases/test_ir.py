@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
+import ask_ops
 import pytest
 import triton
 from triton_runner import ir
 from triton_runner._base.releases import parse_version
-from triton_runner.verbs.ops import run as op_listing
 
 # The release's own parser, in a process of its own: it may abort.
 PARSE = """
@@ -74,56 +74,12 @@ def test_the_oracle_can_refuse(printed, tmp_path):
     assert parse_with_triton(broken, tmp_path).returncode != 0, triton.__version__
 
 
-# Asks for each op, with nothing that it needs: what Triton says is another thing where it does not know it.
-ASK = """
-import importlib, sys
-from triton._C.libtriton import ir
-context = ir.context()
-ir.load_dialects(context)
-for name in ("nvidia", "amd", "proton"):
-    try:
-        importlib.import_module("triton._C.libtriton." + name).load_dialects(context)
-    except (ImportError, AttributeError):
-        try:
-            getattr(importlib.import_module("triton._C.libtriton"), name).load_dialects(context)
-        except AttributeError:
-            pass
-for name in sys.stdin.read().split():
-    with open(sys.argv[1], "w") as file:
-        file.write('module { tt.func public @k() { "%s"() : () -> ()\\n tt.return } }' % name)
-    print("asked", name, file=sys.stderr, flush=True)
-    try:
-        ir.parse_mlir_module(sys.argv[1], context)
-    except Exception:
-        pass
-"""
-
-
-def test_the_op_table_says_what_this_release_has(tmp_path):
-    """By the names of the rows and those of OLD_NAME; TLX's come with a plug-in."""
-    version = parse_version(triton.__version__)[:2]
-    current = {row["name"]: row for row in op_listing.table() if row["dialect"] not in ("tlx", "builtin")}
-    old = {name["name"]: name for row in current.values() for name in row["old_names"]}
-    spelled = {}
-    for name, row in {**current, **old}.items():
-        for prefix, now, last in (
-            ("triton_gpu.", "ttg.", (3, 2)),
-            ("triton_nvidia_gpu.", "ttng.", (3, 2)),
-            ("amdgpu.", "amdg.", (3, 5)),
-        ):
-            if version <= last and name.startswith(now):
-                name = prefix + name.removeprefix(now)
-        spelled[name] = row
-    command = [sys.executable, "-c", ASK, str(tmp_path / "asked.mlir")]
-    done = subprocess.run(command, input=" ".join(spelled), capture_output=True, text=True)
+def test_the_kept_list_says_which_ops_this_release_has():
+    """The op table is compared with the list in every test run (tests/python/compiler/test_ops_table.py)."""
+    kept = ask_ops.kept()
+    invented = {"tt.invented", "rocdl.invented", "nosuch.op"}
+    command = [sys.executable, ask_ops.__file__]
+    asked = "\n".join(set().union(invented, *kept.values()))
+    done = subprocess.run(command, input=asked, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    there = dict.fromkeys(spelled, True)
-    for line in done.stderr.splitlines():
-        if line.startswith("asked "):
-            name = line.split()[1]
-        elif any(
-            words in line for words in ("unregistered operation", "unregistered dialect", "not found for")
-        ):
-            there[name] = False
-    wrong = {n: there[n] for n, row in spelled.items() if there[n] != op_listing._has(row, version)}
-    assert not wrong
+    assert set(done.stdout.split()) == kept[parse_version(triton.__version__)[:2]]

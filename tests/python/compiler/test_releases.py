@@ -13,8 +13,9 @@ from suite import loaded
 
 pytest.importorskip("triton")
 from triton_runner import _core
-from triton_runner._base.releases import RELEASES, parse_version
+from triton_runner._base.releases import DISTRIBUTIONS, RELEASES, parse_version
 from triton_runner._pipeline import versions
+from triton_runner.verbs.ops import run as op_listing
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "python" / "triton_runner"
@@ -77,6 +78,13 @@ def test_ops_are_of_releases_that_there_are():
         for entry in [row, *row["old_names"]]:
             named |= {entry["since"], entry["until"]} - {None}
     assert len(named) > 8 and {parse_version(text) for text in named} <= {*RELEASES}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_build_of_others_names_what_its_release_has_not(name):
+    row = DISTRIBUTIONS[name]
+    release = {op["name"] for op in op_listing.listing(None, ".".join(map(str, row.version)), False, ())}
+    assert {op for op in row.ops if (op.removeprefix("-") in release) != op.startswith("-")} == set()
 
 
 def test_the_installed_release_is_one_of_them():

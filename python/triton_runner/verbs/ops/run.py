@@ -11,7 +11,7 @@ from triton_runner._base.paths import read_text
 from triton_runner._base.releases import RELEASES, distribution_of, parse_version
 
 _FILES = (".ttir", ".ttgir", ".glir", ".ptx", ".trcase")
-_OLD_DIALECTS = {"triton_gpu.": "ttg.", "triton_nvidia_gpu.": "ttng.", "amdgpu.": "amdg."}
+OLD_DIALECTS = {"triton_gpu.": "ttg.", "triton_nvidia_gpu.": "ttng.", "amdgpu.": "amdg."}
 
 
 def table() -> list[dict]:
@@ -145,7 +145,7 @@ def _ops_in(text: str, file: str, is_ptx: bool) -> set[str]:
     renamed = {
         new + name.removeprefix(old)
         for name in names_used
-        for old, new in _OLD_DIALECTS.items()
+        for old, new in OLD_DIALECTS.items()
         if name.startswith(old)
     }
     return names_used | renamed
