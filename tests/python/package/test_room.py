@@ -136,7 +136,7 @@ TOLD = {
     "src/num/cast_test.cpp": [
         "library      src/num: ", "it tests     src/num/", "num_test cast_", "other tests of src/num"],
     "src/machine/exact_test.cpp": [
-        "library      src/machine: ", "checks.md (overflow)", "of machine, exec, num", "machine_test; make lint"],
+        "library      src/machine: ", "checks.md (overflow)", "of machine, exec, num", "test; make lint"],
     "src/deploy/kernel.h": [
         "layout, sass, amdgcn are for src/deploy/on_cpu.cpp alone",
         "library: tests/python/artifact/test_deploy.py"],
