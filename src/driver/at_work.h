@@ -2,7 +2,8 @@
 //
 //   ... cuda: launch 7: running 'smooth', block 1024 of 4096, 3 s
 //
-// The next line comes when ten seconds more have passed, then after twice as long each time.
+// The next line comes when ten seconds more have passed, then after twice as long each time. It is tested by
+// tests/python/launch/test_cuda_program.py.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 // Loads a GPU kernel and launches it: what can be refused with a clear sentence is refused before the driver
-// sees it.
+// sees it. It is tested by tests/python/launch/test_gpu_launch.py, tests/python/launch/test_device_fake.py and
+// tests/python/launch/test_amd_launch.py.
 #include <triton_runner/base/try.h>
 #include <triton_runner/launch/gpu_kernel.h>
 

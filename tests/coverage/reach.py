@@ -174,6 +174,13 @@ def all_tests() -> list[Test]:
     return tests
 
 
+def functions_in(text: str) -> list[str]:
+    """The functions that a source file defines, of a class as Class::member. A constructor has no type in
+    front of its name."""
+    ends = r"\((?:[^;{}()]|\([^()]*\)|\{\})*\)[^;{}=]*(?::[^;]*?)?\{"
+    return re.findall(rf"^ ?(?:[A-Za-z][^\n;={{}}#/()]*?[ *&>:])??((?:\w+::)?~?\w+){ends}", text, re.M)
+
+
 class Sources:
     """The files of C++ by the functions that they define: a file has a function if its text defines the name,
     and it was compiled into an object that has the symbol."""
@@ -193,8 +200,7 @@ class Sources:
     def _add(self, path: pathlib.Path) -> None:
         name, text = str(path.relative_to(ROOT)), path.read_text()
         library = name.split("/")[1]
-        ends = r"\((?:[^;{}()]|\([^()]*\)|\{\})*\)[^;{}=]*(?::[^;]*?)?\{"
-        for function in re.findall(rf"^ ?[A-Za-z][^\n;={{}}#/()]*?((?:\w+::)?~?\w+){ends}", text, re.M):
+        for function in functions_in(text):
             self._files[library, function].add(name)
         kind = ""
         for line in text.splitlines():
@@ -340,12 +346,22 @@ def digest(tests: list[Test]) -> dict[str, list[str]]:
         entered.pop("import", None)
         for file, rows in chosen(entered, files_of, sources.functions, most).items():
             found[file][kind] = rows
+    entered = {test.name: test.entered() - every for test in tests}
     told = {}
     for file, kinds in sorted(found.items()):
-        functions = max((one[1] for held in kinds.values() for one in held), default=0)
-        best = [held for held in kinds.values() if 3 * max((one[1] for one in held), default=0) >= functions]
-        told[file] = [one[2] for held in best for one in held]
+        held = {one[2]: {name for name in entered[one[2]] if file in files_of(name)}
+                for rows in kinds.values() for one in rows}  # fmt: skip
+        told[file] = of_kinds(kinds, held)
     return {file: names for file, names in told.items() if names}
+
+
+def of_kinds(kinds: dict[str, list[tuple]], held: dict[str, set[str]]) -> list[str]:
+    """The tests of a file of those that each kind has: of a kind whose best test enters less than a third of
+    what another's does only those that alone enter a function. `held`: the functions of the file by test."""
+    most = {kind: max((one[1] for one in rows), default=0) for kind, rows in kinds.items()}
+    best = [one[2] for kind, rows in kinds.items() if 3 * most[kind] >= max(most.values()) for one in rows]
+    more = left_out(best, held)
+    return [one[2] for rows in kinds.values() for one in rows if one[2] in (*best, *more)]
 
 
 def of_cpp_before() -> dict[str, list[str]]:

@@ -43,7 +43,7 @@ def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
          "src/LIBRARY/internal"),
         *of_rules(path),
         ("is used by", grouped([("", modules), ("", users)]) or "nobody by name"),
-        ("tests", grouped([("", found), (f"of {user}, which uses it, and none of its own: ", others)])
+        ("tests", grouped([("", found), (f"none of its own; those of {user}, which uses it: ", others)])
          or "those of who uses it"),
         ("page", page := page_of([path], names_for_page(path), page)),
         *named_on(path, page),

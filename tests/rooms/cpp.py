@@ -62,9 +62,14 @@ def of_source(path: pathlib.Path) -> Facts:
         ("", tests),
         ("of what it goes with: ", of_beside),
         ("of its users: ", of_users),
-        (f"of {user}, which uses it, and none of its own: ", others),
-        ("of its library: ", re.findall(r"`(tests/[\w/.]+)`", table("architecture.md")[library][0][1])),
+        (f"none of its own; those of {user}, which uses it: ", others),
     ]
+    of_library = re.findall(r"`(tests/[\w/.]+)`", table("architecture.md")[library][0][1])
+    # What has no tests of its own is tested by those of its library first.
+    place, none = (2, "none of its own; ") if others else (len(said), "")
+    said.insert(place, (f"{none}of its library: ", [one for one in of_library if one not in tests]))
+    if none and of_library:
+        said[-1] = (f"those of {user}, which uses it: ", others)
     said.append(("its golden cases are made by ", makers(tests or others)))
     users = [one for one in users if "_test." not in one]
     of_many = is_public and len({room_of(one) for one in done}) > 1
@@ -85,7 +90,7 @@ def of_source(path: pathlib.Path) -> Facts:
         ("tests", grouped(said) or f"none of its own; {would_be} would be its test"),
         ("page", page := page_of(pages_for, names_for_page(path), page)),
         *named_on(path, page),
-        ("try", commands([*tests, *of_beside, *of_users] or others, path)),
+        ("try", commands([*tests, *of_beside, *of_users] or [*of_library, *others], path)),
     ]  # fmt: skip
     return facts
 
@@ -163,8 +168,9 @@ def of_unit_test(path: pathlib.Path) -> Facts:
     page = page_of([subject if subject.is_file() else path, *same], [], page)
     return [
         *stands_in(path),
-        ("tests", shown([*what, *(name_of(one) for one in [*same, *own])])),
-        ("includes", f'"test.h" (TEST, CHECK); {may_include(path, room)}'),
+        ("it tests", shown([*what, *(name_of(one) for one in [*same, *own])])),
+        ("includes", f'"test.h" (TEST, CHECK), and what it needs of {", ".join([library, *below(library)])}, '
+         f"with which CMake links {library}_test: lint leaves a test's includes alone"),
         *of_rules(path),
         ("page", page),
         *named_on(subject if subject.is_file() else path, page),

@@ -113,8 +113,8 @@ def rooms_below(name: str) -> str:
     said = ", ".join([*(one for one in under if one not in new), "and _core (which python/bindings makes)"])
     left = layers.ARROWS - sum(map(len, arrows().values()))
     room = layers.folder_of(name)
-    most = f"which no module of {room} imports yet (lint allows {left} more such pairs of rooms)"
-    return said + (f"; also {', '.join(new)}, {most}" if new else "")
+    first = f"as the first module of {room} that does so (lint allows {left} more such pairs of rooms)"
+    return said + (f"; also {', '.join(new)}, {first}" if new else "")
 
 
 @functools.cache

@@ -72,9 +72,9 @@ def may_include(path: pathlib.Path, room: str) -> str:
         own = ", ".join(f"src/simt/{one}" for one in now)
         if new:
             left = folders.SIMT_ARROWS - len(simt_arrows())
-            least = (
-                f"lint allows {left} more" if left else "lint allows it where one between others goes first"
-            )
+            least = f"lint allows {left} more such pairs of rooms"
+            if not left:
+                least = f"all {folders.SIMT_ARROWS} pairs that lint allows are in use: remove another first"
             of_new = ", ".join(f"src/simt/{one}" for one in new)
             own += f"; of {of_new} it would be the first include from {room}: {least}"
     elif library == "tile":

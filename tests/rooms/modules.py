@@ -1,7 +1,6 @@
 """Tells where a module of the Python package stands, and which tests run it."""
 
 import ast
-import collections
 import functools
 import pathlib
 import re
@@ -22,6 +21,8 @@ PUBLIC = ast.literal_eval(  # public name: the module that has it
 )
 GUIDES = "doc/guide", "doc/internals", "doc/reference"
 PARTS = layers.PARTS  # of a verb
+MOST_NAMED = 4  # tests: what more of them are named as, or import, is the subject of none
+TRIED = 2  # tests of a module in a command: it may make what two of them look at
 
 
 def named(name: str) -> str:
@@ -35,21 +36,29 @@ def named(name: str) -> str:
     return rf"{dotted}($|[^.\w])|from {dotted} import|from {room} import .*\b{last}\b{offered}"
 
 
-@functools.cache
-def said(test: str) -> tuple[list[ast.ImportFrom], collections.Counter, collections.Counter]:
-    """The imports of names in a file of Python, and how often it says each name, and each name.attribute."""
-    nodes = [*ast.walk(ast.parse(text_of(ROOT / test)))]
-    names = collections.Counter(node.id for node in nodes if isinstance(node, ast.Name))
-    attributes = collections.Counter(
-        (node.value.id, node.attr) for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    )  # fmt: skip
-    return [node for node in nodes if isinstance(node, ast.ImportFrom)], names, attributes
+def words(path: pathlib.Path) -> set[str]:
+    return {*re.findall("[a-z0-9]+", path.stem.removeprefix("test_"))}
 
 
 def tests_of(path: pathlib.Path) -> list[str]:
-    """The tests that a module names, and those that enter its functions (tests/coverage/reach.py)."""
-    return list(dict.fromkeys([*told(path), *reached().get(name_of(path), [])]))
+    """The tests that a module names, and those that enter its functions (tests/coverage/reach.py): of these
+    first the ones that are named as the module, then as its folder."""
+    like = lambda one: (not words(path) & words(ROOT / one), path.parent.name not in words(ROOT / one))  # noqa: E731
+    return list(dict.fromkeys([*told(path), *sorted(reached().get(name_of(path), []), key=like)]))
+
+
+def also(path: pathlib.Path, name: str, own: list[str]) -> list[str]:
+    """The other tests that are named as a module and say its folder (test_prove_ci.py of verify/ci.py), or
+    import it; where few do."""
+    by_name = grep("", f"tests/python/**/test_*{path.stem.strip('_')}*.py") if path.stem not in PARTS else []
+    folder = re.compile(rf"\b{path.parent.name.strip('_')}\b")
+    is_near = lambda one: words(path) <= words(one) and folder.search(text_of(one))  # noqa: E731
+    by_name = [one for one in by_name if is_near(ROOT / one)]
+    package, _, short = f"triton_runner.{name}".rpartition(".")
+    importing = grep(rf"^ *from {re.escape(package)} import .*\b{short}\b|\b{re.escape(package)}\.{short}\b",
+                     "tests/python/**/test_*.py")  # fmt: skip
+    found = [one for few in (by_name, importing) if len(few) <= MOST_NAMED for one in few if one not in own]
+    return list(dict.fromkeys(found))
 
 
 def through(users: list[str]) -> tuple[str, list[str]]:
@@ -137,21 +146,24 @@ def of_module(path: pathlib.Path) -> Facts:
         facts += modules_in(path.parent)
     verb = name.split(".")[1] if room == "verbs" and "." in name else ""
     users = users_of(name, path)
-    used = grouped([("", users), ("", used_outside(name))]) or "nobody by name"
+    used = grouped([("", users), ("", [*used_outside(name), *scripts_of(path)])]) or "nobody by name"
     imported = may_import(name, path)
     if path == folder and verb:  # what a verb does, its parts do
         path = next(one for part in ("run", "command") if (one := path.with_name(f"{part}.py")).is_file())
     own = tests_of(path)
     small_use = [one for one in [f"tests/python/cli/verbs/{verb}.txt"] if (ROOT / one).is_file()]
     tests = [("", own), ("of the folder: ", told(folder) if folder != path and folder.is_file() else [])]
+    tests.insert(1, ("also ", also(path, name, own)))
     if path.stem in ("__init__", *PARTS):
         tests.append(("its words and what a stranger mistypes, by test_mistakes.py: ", small_use))
     if not own:
         tests.insert(0, through(users))
     every = [one for _, found in tests for one in found if re.fullmatch(r"tests/python/.*\.py", one)]
-    alone = f"pytest -q {every[0]}" if every else "make test"
+    alone = f"pytest -q {' '.join(dict.fromkeys(every[:TRIED]))}" if every else "make test"
     if small_use and not own:
         alone = f"pytest -q tests/python/cli/test_mistakes.py -k {verb}"
+    if not imported.startswith("nothing"):
+        imported += "; of other modules no private names (_x)"
     facts += [
         ("imports", imported),
         *([] if layers.apart(name) or imported.startswith("nothing") else [("packages", packages(name))]),
@@ -170,6 +182,17 @@ def internals(path: pathlib.Path) -> list[str]:
     names = [one.strip("_") for one in (*path.relative_to(layers.PACKAGE).parts[:-1], path.stem)]
     found = [PAGES / f"{one}.md" for one in reversed(names)]
     return [name_of(one) for one in found if one.is_file() and one.name not in NO_PAGE][:1]
+
+
+def scripts_of(path: pathlib.Path) -> list[str]:
+    """The scripts of the page that read what a module of its folder gives, by keys that few of them read."""
+    scripts = {}
+    for key in re.findall(r'"(\w{4,})":', text_of(path)):
+        reading = grep(rf"[.{{ ]{key}\b", f"{name_of(path.parent)}/assets/*.js")
+        for one in reading if len(reading) <= TRIED else ():
+            scripts[one] = scripts.get(one, 0) + 1
+    most = max(scripts.values(), default=0)
+    return sorted((one for one in scripts if 2 * scripts[one] > most), key=lambda one: (-scripts[one], one))
 
 
 def used_outside(name: str) -> list[str]:

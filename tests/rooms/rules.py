@@ -25,9 +25,11 @@ def of_rules(path: pathlib.Path) -> Facts:
     loud = [why for one, why in folders.MAY_BE_LOUD.items() if name.startswith(one)]
     facts = [("is written", f"by {one}: change that, and run it") for one in writers(path)]
     facts += [("is built", one) for one in _built(path)]
+    is_test = path.stem.endswith("_test")
     if path.suffix == ".cpp" and name.startswith("src/") and name not in _set("TABLES", CMAKE).split():
-        beside = f"other files of {name_of(path.parent)}, which are compiled together (tests/names.py)"
-        facts.append(("own names", f"of types and constants differ from those of {beside}"))
+        beside = f"other {'tests' if is_test else 'files'} of {name_of(path.parent)}"
+        together = "which are compiled together (tests/names.py)"
+        facts.append(("own names", f"of types and constants must differ from those of {beside}, {together}"))
     for enum in enums(path):
         if asking := [one for one in by_order().get(enum, ()) if one != name and sees(one, path)]:
             facts.append(("order", f"of {enum}'s enumerators is asked for by {shown(asking)} (<, >=)"))
@@ -35,6 +37,8 @@ def of_rules(path: pathlib.Path) -> Facts:
         facts.append(
             ("order", f"of the enumerators below {word} is that of arrays of {word} in {shown(users)}")
         )
+    if not loud and not is_test and not name.startswith("python/"):
+        facts.append(("may not", "print, throw, end the process or read its environment, as no library does"))
     loud = loud if path.suffix == ".cpp" else []
     facts += [
         ("may", f"print, read variables or end the process, as no other library does ({one})") for one in loud
@@ -48,15 +52,16 @@ def _built(path: pathlib.Path) -> list[str]:
     name = name_of(path)
     if path in folders.once_an_isa():
         return [
-            "once an instruction set too, as files of a folder simd include it: a function of it that they "
-            "call is always_inline or so short that it is inlined, in the namespace SIMD_ISA, or in a .cpp "
-            "(test_isas_built.py looks for one that is none of these)"
+            "once for each instruction set too, as files of a folder simd include it: a function that they "
+            "call must be always_inline, or so short that the compiler inlines it, or in the namespace "
+            "SIMD_ISA, or defined in a .cpp (test_isas_built.py looks for one that is none of these)"
         ]
     if path.suffix != ".cpp" or path.stem.endswith("_test"):
         return []
     if str(path.parent.relative_to(ROOT)) in folders.ONCE_AN_ISA:
         return [
-            "once an instruction set, in the namespace SIMD_ISA (once_an_instruction_set in CMakeLists.txt)"
+            "once for each instruction set, in the namespace SIMD_ISA (once_an_instruction_set in "
+            "CMakeLists.txt)"
         ]
     if name in _set("TABLES", CMAKE).split():
         return ["by itself, and again in tests/unit/invented with rows of its own (TABLES in CMakeLists.txt)"]

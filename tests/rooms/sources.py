@@ -185,7 +185,25 @@ def users_of(path: pathlib.Path) -> list[str]:
             continue
         is_near = room_of(one) == room_of(path) if library_of(one) else False
         found[name_of(one)] = (not is_called, one not in direct, is_near, one.suffix == ".h")
+    own_headers = {name_of(one) for one in included(path)} if is_source else {}
+    for one in [one for one in found if one in own_headers or (is_source and one.endswith(".h"))]:
+        callers = {} if one in own_headers else callers_through(ROOT / one, same)
+        if one in own_headers or callers:
+            place = found.pop(one)
+            found |= {caller: found.get(caller, place) for caller in callers}
     return sorted(found, key=lambda one: (found[one], one))
+
+
+def callers_through(header: pathlib.Path, same: list[pathlib.Path]) -> list[str]:
+    """The source files that include a header and call a member of a class that headers of `same` declare."""
+    members = "|".join(
+        name for one in same for name in re.findall(r"^  [\w:<>*&, ]*[ *&](\w{7,})\(", text_of(one), re.M)
+    )
+    called = re.compile(rf"(?:\.|->)(?:{members or '(?!)'})\(")
+    return [
+        name_of(one) for one in included_by().get(header, ())
+        if one.suffix == ".cpp" and called.search(text_of(one))
+    ]  # fmt: skip
 
 
 def operations_of(path: pathlib.Path) -> list[str]:

@@ -38,7 +38,7 @@ def of_test(path: pathlib.Path) -> Facts:
     facts = [("folder", folder)]
     if subject or "triton_runner" in text_of(path):
         whole = "the package by its public names"
-        facts.append(("tests" if is_test else "uses", shown(subject, whole)))
+        facts.append(("it tests" if is_test else "uses", shown(subject, whole)))
     if places := places_of(path):
         facts.append(("reads", shown(places)))
     facts.append(("imports", may_import(path, users)))

@@ -7,7 +7,7 @@ import re
 from folders import library_of
 
 from rooms.commands import MOST_OF_USERS
-from rooms.sources import implementers, included_by, room_of, rows_of
+from rooms.sources import headers, implementers, included_by, room_of, rows_of
 from rooms.tree import ROOT, grep, name_of, opening, text_of, told
 
 DRIVER = "src/driver"
@@ -24,10 +24,11 @@ def reached() -> dict[str, list[str]]:
 @functools.cache
 def using(opcode: str, folder: str) -> list[str]:
     """The cases of a folder in which an instruction stands; of the driver the tests that name a function,
-    with or without its version."""
+    with or without its version, but for those that run another library in the driver's place."""
     if folder == DRIVER:
         name = re.sub("_v[0-9]+$", "", opcode)
-        return grep(rf"\b{name}(_v[0-9]+)?\b", f"{folder}/*_test.cpp", "tests/python")
+        found = grep(rf"\b{name}(_v[0-9]+)?\b", f"{folder}/*_test.cpp", "tests/python")
+        return [one for one in found if not re.search(r"\bfake_(build|cuda|gpu)\b", text_of(ROOT / one))]
     return grep(rf"^\s*(@!?%?\w+\s+)?{re.escape(opcode)}(?![\w])", folder)
 
 
@@ -59,7 +60,8 @@ def tests_of(path: pathlib.Path) -> list[str]:
     """The tests of a file of C++: those that it names itself, or what implements it names, or else the tests
     that were seen to enter these; beside them the cases of its rows, and the unit test beside it."""
     sources = [path, *implementers(path)]
-    own = [test for one in sources for test in told(one)]
+    own_header = [one for one in headers(path)[:1] if one.stem == path.stem]
+    own = [test for one in dict.fromkeys([*sources, *own_header]) for test in told(one)]
     cases = [case for _, case in rows_of(path) if case]
     found = [*own, *cases, *cases_of_rows(path)]
     for one in sources:
@@ -81,7 +83,7 @@ def tests_of(path: pathlib.Path) -> list[str]:
     shown = [one for one in found if one.startswith("tests/cases/")]
     if shown and all(map(is_report, shown)) and "check" not in path.parts:  # what it computes before faults
         plain = [one for one in grep("", f"tests/cases/*/{path.stem}-*") if not is_report(one)]
-        found = [*plain[:2], *found]
+        found = [*(plain or plain_cases(path))[:2], *found]
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
@@ -93,6 +95,15 @@ def tests_of(path: pathlib.Path) -> list[str]:
     far = lambda one: "_test." in one and library_of(ROOT / one) != library  # noqa: E731
     found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
+
+
+def plain_cases(path: pathlib.Path) -> list[str]:
+    """The cases named as the first word of a file's name is, those first that have most words of its opening;
+    none of them reports a fault."""
+    words = {*re.findall("[a-z0-9]{3,}", f"{opening(path)} {path.stem}".lower())}
+    like = lambda one: len(words & {*pathlib.Path(one).stem.split("-")})  # noqa: E731
+    cases = [one for one in grep("", f"tests/cases/*/{path.stem.partition('_')[0]}-*") if like(one) > 1]
+    return sorted(cases, key=lambda one: (-like(one), len(one), one))
 
 
 def tests_of_users(path: pathlib.Path, users: list[str], tests: list[str]) -> list[str]:

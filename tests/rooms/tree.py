@@ -61,7 +61,7 @@ def opening(path: pathlib.Path, whole: bool = False) -> str:
         near = [header, path.parent / "internal" / header.name]
         near += [ROOT / "include" / "triton_runner" / path.parent.name / header.name]
         return next((opening(one, whole) for one in near if one.is_file()), "")
-    return " ".join(words.split())
+    return re.sub(":$", "." if not whole else ":", " ".join(words.split()))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,4 +1,6 @@
-// Decodes instruction descriptors, layouts and zero-column masks of tcgen05.mma.
+// Decodes instruction descriptors, layouts and zero-column masks of tcgen05.mma. It is tested by
+// tests/cases/ptx/tcgen05-mma-ws.ptx, tests/cases/ptx/bad-tcgen05-descriptor.ptx and
+// tests/python/ptx/test_ptx_products.py.
 #include "matrix/tcgen05_shape.h"
 
 #include <optional>

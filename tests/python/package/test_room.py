@@ -16,7 +16,7 @@ from rooms import cpp, imports, modules, sources, suites, tested, tree  # noqa: 
 
 TOLD = {
     "src/num/dot.cpp": [
-        "src/num: element types", "src/num/dot_test.cpp", "own names    of types",
+        "src/num: element types", "src/num/dot_test.cpp", "own names    of types and constants must differ",
         '"x.h" of src/num; <triton_runner/LIBRARY/x.h> of num, base: '],
     "src/simt/ops/warp.cpp": [
         "src/simt/ops: handlers of what is done when",
@@ -28,6 +28,12 @@ TOLD = {
         "check/bad-overflow-sum check/bad-uninit-select", "tile-engine.md (How checks follow values)"],
     "src/driver/graph_nodes.cpp": ["tests        src/driver/graph_test.cpp"],
     "src/driver/tensor.cpp": ["tests        src/driver/driver_test.cpp"],
+    "src/driver/at_work.cpp": ["tests        tests/python/launch/test_cuda_program.py"],  # its header says so
+    "src/driver/at_work.h": ["as the verbs do (_base/progress.py).\n"],  # an example follows
+    "src/simt/matrix/tcgen05_shape.cpp": ["tests        tests/cases/ptx/tcgen05-mma-ws", "; make lint"],
+    "src/launch/gpu_kernel.cpp": ["is used by   python/bindings/device.cpp, ", "python/bindings/queue.cpp\n"],
+    "python/triton_runner/verbs/verify/ci.py": ["-q tests/python/cli/test_ci_files.py tests/python/prove"],
+    "python/triton_runner/_kernel/page/profiles.py": ["python/triton_runner/_kernel/page/assets/profile.js"],
     "tests/strangers/softmax_of_infinities.py": [
         "is used by   tests/python/case/test_strangers.py", "-k infinities"],
     "tests/right/programs/masked/stencil_at_borders.py": ["right/run.py", '"--only stencil_at_borders"'],
@@ -56,8 +62,9 @@ TOLD = {
     "src/amdgcn/internal/facts.h": ["arrays of kCounters in src/amdgcn/waits.cpp"],
     "python/triton_runner/verbs/bits/compare.py": [
         "pytest -q tests/python/compare/test_bits.py", "color_print, tlx, ",
-        "which no module of verbs imports yet (lint allows"],
-    "src/num/internal/by_size.h": ["is built     once an instruction set too", "one-of-each.md"],
+        "as the first module of verbs that does so (lint allows", "no private names (_x)\n"],
+    "src/num/internal/by_size.h": [
+        "is built     once for each instruction set too", "may not      print, ", "one-of-each.md"],
     "src/probe/elements.h": ["page         doc/guide/debug.md\n"],  # all of its users are in src/probe/debug
     "src/launch/internal/key.h": ["page         doc/internals/devices.md"],  # a tool writes releases.md
     "src/simt/launch/observe.h": ["pytest -q tests/python/dump/test_dump_registers.py"],
@@ -126,9 +133,10 @@ TOLD = {
     "include/triton_runner/ir/ops.def": ["/x.h> of ir, base: public headers alone", "src/ir/op_table.cpp"],
     "include/triton_runner/exec/heap.h": ["<triton_runner/exec/heap.h>, and its names are promised"],
     "include/triton_runner/triton_runner.h": ["the whole API in one header"],
-    "src/num/cast_test.cpp": ["library      src/num: ", "tests        src/num/", "num_test cast_"],
+    "src/num/cast_test.cpp": [
+        "library      src/num: ", "it tests     src/num/", "num_test cast_", "other tests of src/num"],
     "src/machine/exact_test.cpp": [
-        "library      src/machine: ", "checks.md (overflow)", "of machine, exec, num"],
+        "library      src/machine: ", "checks.md (overflow)", "of machine, exec, num", "test; make lint"],
     "src/deploy/kernel.h": [
         "layout, sass, amdgcn are for src/deploy/on_cpu.cpp alone",
         "library: tests/python/artifact/test_deploy.py"],
@@ -294,6 +302,47 @@ def test_tests_that_enter_what_no_other_does_stand_beside_the_best():
     held = {test: names & {*files} for test, names in entered.items()}
     assert reach.left_out([*entered][:3], held) == []
     assert reach.left_out([*entered][2:3], held) == ["tests/python/a/test_boxes_2.py"]
+
+
+def test_a_kind_of_tests_keeps_what_it_alone_enters():
+    """The unit test enters most; of two Python tests one enters a function that it does not."""
+    kinds = {"python": [(1, 1, "test_rare.py"), (1, 1, "test_most.py")], "unit": [(3, 9, "a_test.cpp")]}
+    held = {"a_test.cpp": {*"abcdefghi"}, "test_rare.py": {"a", "rare"}, "test_most.py": {"a"}}
+    assert reach.of_kinds(kinds, held) == ["test_rare.py", "a_test.cpp"]
+    assert reach.of_kinds({"python": [(1, 4, "test_most.py")], "unit": kinds["unit"]}, held) == [
+        "test_most.py", "a_test.cpp"]  # fmt: skip
+
+
+def test_functions_of_a_source_file_are_read_whole():
+    text = """Shadows::Shadows(int n) : n_(n) {
+AtWork::~AtWork() {
+const char* decode_types(Kind kind) {
+std::vector<int> Kernel::Inner::rows(int n) const {
+  if (n) {
+"""
+    assert reach.functions_in(text) == [
+        "Shadows::Shadows", "AtWork::~AtWork", "decode_types", "Inner::rows"]  # fmt: skip
+
+
+def test_programs_on_another_library_do_not_test_the_driver():
+    """tests/gpu/fake_cuda.cpp runs in place of libcuda.so.1: no such test enters src/driver."""
+    found = tested.using("cuLaunchKernel", tested.DRIVER)
+    assert "src/driver/driver_test.cpp" in found
+    assert not [one for one in found if one.endswith(("test_gpu_launch.py", "test_device_fake.py"))]
+
+
+def test_plain_cases_go_before_those_of_reports():
+    cases = tested.plain_cases(ROOT / "src/simt/matrix/tcgen05_shape.cpp")
+    assert cases[0] == "tests/cases/ptx/tcgen05-mma.ptx" and len(cases) > 3
+    assert not [one for one in cases if "tcgen05-ld" in one]
+
+
+def test_tests_that_are_named_as_a_module_stand_first_or_beside():
+    ci = layers.PACKAGE / "_base/ci_files.py"
+    assert modules.tests_of(ci)[0] == "tests/python/cli/test_ci_files.py"
+    also = modules.also(layers.PACKAGE / "verbs/verify/ci.py", "verbs.verify.ci", [])
+    assert "tests/python/prove/test_prove_ci.py" in also
+    assert "run" not in str(modules.also(layers.PACKAGE / "verbs/verify/run.py", "verbs.verify.run", []))
 
 
 @pytest.mark.parametrize(

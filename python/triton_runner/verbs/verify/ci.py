@@ -1,5 +1,8 @@
 """Turns the verdicts of verify() into what CI systems read: a check for each launch, an issue for each
-finding."""
+finding.
+
+It is tested by tests/python/cli/test_ci_files.py, tests/python/prove/test_prove_ci.py (with_proofs) and
+tests/python/case/test_pytest_plugin.py (check_of, issue_of)."""
 
 from __future__ import annotations
 

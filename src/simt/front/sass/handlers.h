@@ -1,5 +1,7 @@
 // Declares the handlers of machine code for which PTX has no line: one run for a whole warp, constant banks,
-// the check of a division, pairs of registers, regions.
+// the check of a division, pairs of registers, regions. It is tested by
+// tests/python/ptx/test_sass_pairs.py (pairs of sm_100a and sm_120a), by tests/python/ptx/test_sass.py, and by
+// tests/cases/ptx/tcgen05-mma.ptx and tests/cases/ptx/tcgen05-mma-ws.ptx as machine code.
 #pragma once
 #include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/lanes/sums.h>
