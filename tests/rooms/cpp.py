@@ -65,7 +65,7 @@ def of_source(path: pathlib.Path) -> Facts:
         (f"none of its own; those of {user}, which uses it: ", others),
     ]
     of_library = re.findall(r"`(tests/[\w/.]+)`", table("architecture.md")[library][0][1])
-    # What has no tests of its own is tested by those of its library first.
+    # A file without tests of its own is tested by those of its library first.
     place, none = (2, "none of its own; ") if others else (len(said), "")
     said.insert(place, (f"{none}of its library: ", [one for one in of_library if one not in tests]))
     if none and of_library:

@@ -35,7 +35,7 @@ Instr end_of_phase() {
 std::vector<uint32_t> needed_lanes(std::span<const Instr> run, std::span<const uint32_t> local) {
   std::vector<uint32_t> needed(run.size());
   std::unordered_map<uint32_t, uint32_t> of_place;
-  // What a part changes has to be there for so many lanes.
+  // A result of a part has to be there for so many lanes.
   const auto lanes_of = [&](const Instr& in) {
     uint32_t lanes = stored_lanes(in);
     each_write(in, [&](uint32_t p) {

@@ -5,7 +5,7 @@
 //   shr.u32 %r33, %tid, 3; and.b32 %r34, %r33, 12;         of each warp, lane 0 stores last: one word
 //   st.shared.b32 [%r34], %r32;                            mov ecx, [rdi + %r32 + 128 * warp]; mov [rax + 4 * warp], ecx
 //
-// That the addresses are within the block's memory is looked at before a run, as that of spans is.
+// begin_spans() looks before a run whether the addresses are within the block's memory.
 #pragma once
 #include <array>
 #include <optional>

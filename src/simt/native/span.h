@@ -117,7 +117,7 @@ struct Spans {
   Prepare prepare = nullptr;  // `slice` in native code
   uint32_t seen = 0;          // in the register file: a Seen for each access
   bool stores = false;
-  // Of a run for whole blocks (SpanFinder::kBlock).
+  // Block says more of a run for whole blocks (SpanFinder::kBlock).
   struct Block {
     bool is_needed = false;   // it has what runs of rows have not
     uint32_t shared_end = 0;  // of the shared memory that it accesses

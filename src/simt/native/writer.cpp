@@ -80,7 +80,7 @@ class Writer {
       write_shared(a_, *shared, needed_[end], kSharedBegin);
     ++at_;
   }
-  // What later phases need is in the register file.
+  // Leaves in the register file whatever later phases need.
   void leave() {
     for (Value& v : values_) {
       if (!v.is_stored && next_use(v.place, at_) != kNever) store(v);
