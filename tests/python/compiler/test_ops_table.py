@@ -63,7 +63,7 @@ def test_every_old_name_has_a_case_that_writes_it(name, old):
 
 
 def misplaced(table: dict[str, dict]) -> list[str]:
-    """Names the rows that say something else of a release than its parser. TLX is a plug-in; braces name a variant."""
+    """Names the rows that differ from a release's parser. TLX is a plug-in; braces name a variant."""
     rows = [row for row in table.values() if row["dialect"] not in ("tlx", "builtin")]
     names = {
         newest(one["name"]): one for row in rows for one in (row, *row["old_names"]) if "{" not in one["name"]
