@@ -106,6 +106,7 @@ def test_every_verb_is_here():
 @pytest.mark.parametrize("verb", VERBS)
 def test_mistakes(verb):
     wrong = []
+    seconds = max(1.0, 25 * warm.cli("--version").seconds)  # of CPU: a slow machine takes longer for all
     with folder() as here:
         before = {path.name for path in here.iterdir()}
         for command, expected in cases(verb):
@@ -114,7 +115,7 @@ def test_mistakes(verb):
                 wrong.append(f"{PROMPT}{command}\n{text}instead of\n{expected}")
             assert done.returncode == 2, (command, done)
             assert "Traceback" not in text and "error: " in text, (command, text)
-            assert done.seconds < 1.0, (command, done.seconds)
+            assert done.seconds < seconds, (command, done.seconds)
         assert {path.name for path in here.iterdir()} == before
     assert not wrong, "\n".join(wrong)
 
