@@ -62,12 +62,12 @@ void run_native(Lanes& lanes, const Operands& in) {
   x.beyond += n.count - 1;
 }
 
-// A run with loads and stores: of blocks whose threads all go its way, where nobody looks at what each thread accesses. Of rows
-// the checks are asked before.
+// Stands for a barrier among the rows that the checks record; it has no bytes.
 RowAccess barrier_row(const Operands& run, const Spans::Block::Pass& pass) {
   return {&instr_of(run) + pass.at, pass.at, 0, 0, false, nullptr, false};
 }
 
+// Makes a run with loads and stores, of which the checks are asked before; false: the block's instructions have to run one by one.
 bool makes_spans(Exec& x, const Operands& in, const Native::WithSpans& n) {
   std::byte* begins[kBegins];
   RowAccess rows[kMostAccesses + kMostPasses];
@@ -106,6 +106,7 @@ bool makes_spans(Exec& x, const Operands& in, const Native::WithSpans& n) {
   return true;
 }
 
+// Such runs are for blocks whose threads all go their way, where nobody looks at what each thread accesses.
 void run_spans(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const Native& n = *instr_of(in).native;
@@ -495,11 +496,11 @@ void compile_runs(Code& code) {
     if (i == run.begin) ++i;
   }
   const auto parts_of = [&](uint32_t i) { return parts.of(i); };
-  const auto meets = [](const Instr& in) {
+  const bool shares = std::ranges::any_of(code.instrs, [](const Instr& in) {
     return in.run == handler<bar_sync> || in.run == access_handler({.space = Space::kShared}, true);
-  };
+  });
   for (const SpanFinder::Kind kind : {SpanFinder::kBlock, SpanFinder::kSilent, SpanFinder::kRows}) {
-    if (kind != SpanFinder::kRows && std::ranges::none_of(code.instrs, meets)) continue;
+    if (kind != SpanFinder::kRows && !shares) continue;
     for (SpanRun& run : find_span_runs(code, kind, [&] { parts.begin_run(); }, parts_of))
       if (kind == SpanFinder::kRows || run.spans->block.is_needed) runs.push_back({std::move(run)});
   }

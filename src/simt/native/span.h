@@ -141,7 +141,7 @@ struct Spans {
 };
 
 // A run gets where each access begins, kMostAccesses further where it is taken to begin the next time, then where the block's
-// shared memory is, and a place that is no longer null afterwards if lanes of a warp have stored different words to one place.
+// shared memory is, and a place that is not null afterwards if lanes of a warp have stored different words to one place.
 inline constexpr size_t kSharedBegin = 2 * kMostAccesses, kUnequal = kSharedBegin + 1, kBegins = kUnequal + 1;
 
 // Finds that; false: the instructions have to run one by one.
