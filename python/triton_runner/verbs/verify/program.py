@@ -388,7 +388,7 @@ def _own(judged: Judged, call: Call) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=64)
-def _accessed(text: str, kernel: str) -> tuple[frozenset, frozenset]:
+def _accessed(text: str, kernel: str) -> tuple[frozenset, frozenset, frozenset]:
     """The arguments that the code of a kernel stores to, those that it reads, and those to which it stores
     what reductions give alone, as far as it shows that."""
     of = accesses.Accesses(text, kernel)
