@@ -244,7 +244,7 @@ def _trap(candidates: Candidates, check: str, text: str):
 
 
 def sign(answer: dict) -> tuple:
-    """Returns what a failure is told by, without names and numbers; empty where nothing failed."""
+    """Returns what identifies a failure, without names and numbers; empty where nothing failed."""
     if "result" in answer:
         return ()
     if answer.get("timeout"):
