@@ -137,9 +137,9 @@ def modules_of(path: pathlib.Path) -> list[str]:
 def places_of(path: pathlib.Path) -> list[str]:
     """The files and folders of the tree that a file names beside what it imports, those first that it names
     most: pages, sources, programs."""
-    texts = [one for one in texts_of(path) if re.fullmatch(r"[\w./*-]+", one)]
-    texts += re.findall(r"\b(?:tests|doc|examples|src)/[\w./*-]*[\w*]", opening(path, whole=True))
-    found = [one for one in texts if one in TOP or ("/" in one and one.split("/")[0] in TOP)]
+    strings = [one for one in strings_of(path) if re.fullmatch(r"[\w./*-]+", one)]
+    strings += re.findall(r"\b(?:tests|doc|examples|src)/[\w./*-]*[\w*]", opening(path, whole=True))
+    found = [one for one in strings if one in TOP or ("/" in one and one.split("/")[0] in TOP)]
     found = [one for one in found if "*" in one or (ROOT / one).exists()]
     return sorted(dict.fromkeys(found), key=lambda one: (-found.count(one), one))
 
@@ -185,11 +185,11 @@ def nodes_of(path: pathlib.Path) -> list[ast.AST]:
 
 
 @functools.cache
-def texts_of(path: pathlib.Path) -> list[str]:
-    """The texts in quotation marks of a file of Python, without those that are statements of their own."""
+def strings_of(path: pathlib.Path) -> list[str]:
+    """The strings of a file of Python, without those that are statements of their own."""
     alone = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
-    texts = [one.value for one in nodes_of(path) if isinstance(one, ast.Constant) and id(one) not in alone]
-    return [text for text in texts if isinstance(text, str)]
+    nodes = [one for one in nodes_of(path) if isinstance(one, ast.Constant) and id(one) not in alone]
+    return [one.value for one in nodes if isinstance(one.value, str)]
 
 
 def is_clear(one: str, path: pathlib.Path) -> bool:
@@ -224,9 +224,7 @@ def names(one: str, path: pathlib.Path) -> bool:
         return False
     if is_clear(one, path) and re.search(rf'"-[pm]", "{stem}"', text):
         return True
-    return (
-        any(re.search(said, word) for word in texts_of(ROOT / one)) or f'"{package}" / "{path.name}"' in text
-    )
+    return any(re.search(said, it) for it in strings_of(ROOT / one)) or f'"{package}" / "{path.name}"' in text
 
 
 def place(node: ast.AST, path: pathlib.Path, names: dict[str, ast.AST]) -> pathlib.Path | None:
