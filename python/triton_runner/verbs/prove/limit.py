@@ -1,5 +1,5 @@
-"""Limits of a question: what Z3 counts of its own work, which is the same on every machine, and seconds of
-the processor, so that a busy machine gives the same answers, later."""
+"""Ends a question by what Z3 counts of its own work, which is the same on every machine, and, for what it
+does not count, by seconds of the processor. A slow or busy machine gives the same answers, later."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 
 _STEP = 0.02  # seconds between two looks at the clock
 _RESOURCES = 2_000_000  # that Z3 counts in a second, measured: 1 to 6 million
+_PATIENCE = 4  # of the seconds of a question: a slow processor counts as far as a fast one
 
 
 def now() -> float:
@@ -25,9 +26,9 @@ def resources(seconds: float) -> int:
 
 @contextlib.contextmanager
 def interrupted(context, seconds: float):
-    """Interrupts what Z3 does in the block once it has had so many seconds."""
+    """Interrupts what Z3 does in the block once it has had `_PATIENCE` times so many seconds."""
     watch = _watch(os.getpid())
-    watch.begin(context, now() + seconds)
+    watch.begin(context, now() + _PATIENCE * seconds)
     try:
         yield
     finally:

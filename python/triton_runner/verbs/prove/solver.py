@@ -219,11 +219,12 @@ class Encoder:
     def _asked(self, lemmas: list, seconds: float) -> tuple:
         module = z3()
         text = "\n".join([*self._lines, *(f"(assert {one})" for one in (*self._sides, *lemmas))])
-        solver = module.Solver()
+        context = module.Context()  # of its own, or what was asked before changes the answer
+        solver = module.Solver(ctx=context)
         solver.set("rlimit", resources(seconds))
         try:
             solver.from_string(text)
-            with interrupted(module.main_ctx(), seconds):
+            with interrupted(context, seconds):
                 answer = str(solver.check())
             return answer, solver.model() if answer == "sat" else None
         except module.Z3Exception:  # as it has no memory left: it does not answer
