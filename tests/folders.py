@@ -172,7 +172,8 @@ def reached(name: str, seen: set[str]) -> set[str]:
 
 def names_given_twice() -> list[str]:
     """Modules that the Python tests share, and a script in a folder that some tests put on the path has the
-    same name: which of them is imported depends on the tests that a process ran before."""
+    same name, or a folder of tests that they import from: which of them is imported depends on the tests that
+    a process ran before."""
     files = [*TESTS.glob("*.py"), *TESTS.glob("*/*.py"), *(ROOT / "tools").glob("*.py")]
     scripts = {path.name: path for path in files if path.parent != TESTS / "python"}
     shared = [path for path in TESTS.glob("python/*/*.py") if not path.name.startswith(("test_", "__"))]
@@ -182,6 +183,12 @@ def names_given_twice() -> list[str]:
         if other != path:
             here, there = path.relative_to(ROOT), other.relative_to(ROOT)
             wrong.append(f"{here}: {there} has that name: give it another")
+    for path in sorted(TESTS.glob("python/*/*.py")):
+        named = set(re.findall(r"^ *from (\w+)", path.read_text(), re.M))
+        for name in sorted(one for one in named if (TESTS / one).is_dir()):
+            for other in [*ROOT.glob(f"tools/{name}.py"), *TESTS.glob(f"python/*/{name}.py")]:
+                here, there = path.relative_to(ROOT), other.relative_to(ROOT)
+                wrong.append(f"{here}: 'from {name}' may find {there}: give one of them another name")
     return wrong
 
 

@@ -17,8 +17,8 @@ from triton_runner._pipeline import versions
 from triton_runner.verbs.ops import run as ops
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests" / "releases"))
-import ask_ops  # noqa: E402
+sys.path.append(str(ROOT / "tests"))
+from golden import ask_ops  # noqa: E402
 
 NOT_KEPT = ("builtin", "tlx")  # what has no dialect in its name; a plug-in's
 HEAD = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus"), str(ROOT / "tests")]
 KERNELS = ("vector_add", "softmax", "matmul", "layer_norm", "attention")
 
 

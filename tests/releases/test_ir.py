@@ -3,9 +3,9 @@
 import subprocess
 import sys
 
-import ask_ops
 import pytest
 import triton
+from golden import ask_ops
 from triton_runner import ir
 from triton_runner._base.releases import parse_version
 

@@ -15,8 +15,7 @@ from triton_runner.verbs.ops import run as op_listing
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from golden import make  # noqa: E402
-from releases import ask_ops  # noqa: E402
+from golden import ask_ops, make  # noqa: E402
 
 TABLE = {row["name"]: row for row in op_listing.table()}
 

@@ -1,6 +1,6 @@
 """Prints those of the ops on its input that a release's parser knows, and reads the list kept of them.
 
-    python tests/releases/ask_ops.py [FOLDER] < names    # of the Triton in the folder, or the installed one
+    python tests/golden/ask_ops.py [FOLDER] < names    # of the Triton in the folder, or the installed one
 
 An op is asked for in its own syntax, with nothing after its name: an op that is known says what it lacks. In
 the generic form the dialects of ROCDL and NVVM take any name.
@@ -14,7 +14,7 @@ import tempfile
 import types
 from pathlib import Path
 
-KEPT = Path(__file__).resolve().parents[1] / "golden" / "release-ops.txt"
+KEPT = Path(__file__).with_name("release-ops.txt")
 UNKNOWN = (b"is unknown", b"not found for")
 
 
