@@ -91,7 +91,7 @@ std::atomic<bool> tracking{false};  // triton_runner/_memory/uninit.py knows of 
 constexpr uint32_t kNoteWrites = 1u << 31;
 
 // The launch's memory with marks where it was never written; empty: all of it was, or nobody wants to know.
-// noted: to be told when the launch has ended.
+// noted: its ended() is called after the launch.
 std::vector<exec::Allocation> with_undefined(const exec::Kernel& kernel,
                                              std::span<const exec::Argument> arguments,
                                              std::span<const exec::Allocation> memory, bool looks,
@@ -233,7 +233,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
     nb::gil_scoped_release no_gil;
     result = kernel.launch(launch_options, arguments, memory);
   }
-  if (!noted.is_none()) noted.attr("ended")();
+  if (!noted.is_none()) noted.attr("ended")(result && result->trap);
   if (options.report_faults) hand_over(faults.take());
   if (debugger) debugger->end();
   if (!result) return;

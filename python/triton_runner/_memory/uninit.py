@@ -275,8 +275,11 @@ class _Launch:
         return [(block.address, block.nbytes, block.marks.address) for block, _, _ in self._noted]
 
     @untraced
-    def ended(self) -> None:
+    def ended(self, has_trapped: bool) -> None:
         for block, by, before in self._noted:
+            if has_trapped:  # what is left unwritten is a consequence
+                forget(block)
+                continue
             left = block.marks.count()
             block.given = by
             if left < before:

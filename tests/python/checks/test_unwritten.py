@@ -79,7 +79,30 @@ def test_a_kernel_that_reads_what_no_launch_wrote(kernel, elements, dtype, level
                 else:
                     with pytest.raises(triton_runner.KernelTrap, match="uninitialized value"):
                         kernel[(1,)](x, torch.zeros(256), BLOCK=64)
-            uninit.finish()  # the trap keeps x, which the next test would find
+            assert not uninit.finish()  # the trap has said it
+
+
+@triton.jit
+def half_then_trap(out, beyond, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, i, mask=i < n // 2)
+    tl.store(beyond + i, i)
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_what_a_launch_that_traps_leaves_is_a_consequence(lives):
+    held = []
+
+    def leave():
+        out, other = torch.empty(64), torch.empty(64)
+        kernels.copy[(1,)](torch.ones(64), other, 60, 64)
+        with pytest.raises(triton_runner.KernelTrap):
+            half_then_trap[(1,)](out, torch.empty(32), 64, BLOCK=64)
+        if lives:
+            held.append(out)
+
+    (it,) = found(leave)
+    assert it.kernel == "copy" and it.elements == 4  # of another launch it is a finding
 
 
 def test_what_nobody_reads_is_left():

@@ -15,7 +15,6 @@ import threading
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import pointed
-from triton_runner._base.errors import KernelTrap
 from triton_runner._code.slices import arguments_of
 from triton_runner._kernel.cases import severity
 from triton_runner._kernel.cases.results import FINE, Judged, Left
@@ -210,7 +209,6 @@ class Judging:
         # By launch the arguments that it writes, and those of them that may be for its own use.
         self._arguments: dict[int, tuple[list[str], frozenset[str]]] = {}
         self._in_threads: set[int] = set()  # launches that threads of the program make
-        self._trapped: set[str] = set()  # kernels of launches that did not end
         self._process = os.getpid()
         self._elsewhere = mmap.mmap(-1, 1)  # which processes that the program forks have in common with this
 
@@ -226,7 +224,7 @@ class Judging:
                 program, list(arguments), is_module, pretend_cuda, explained=self._explained,
                 is_check=source_checks.is_failure,
             )  # fmt: skip
-            found = [one for one in uninit.finish() if one.kernel not in self._trapped]
+            found = uninit.finish()
             if ended.how == "failed aside":
                 self._differs = self._differs or self._mismatch.explained(self._say_of_changes)
             elif ended.status == 0:
@@ -308,11 +306,7 @@ class Judging:
         with uninit.paused():
             number = self._selection.see(call)
             before = None if number is None else self._mismatch.before(number, call)
-        try:
-            go()
-        except KernelTrap:
-            self._trapped.add(call.name)  # what it left unwritten is a consequence
-            raise
+        go()
         if number is not None:
             judged = self._selection.judged[number]
             if threading.current_thread() is not threading.main_thread():
