@@ -1,7 +1,9 @@
 // Tests threads that launch in turns, with a mutex in place of Python's lock.
 #include <triton_runner/launch/turns.h>
 
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -25,16 +27,17 @@ struct Program {
   Turns turns;
   std::vector<int> order;  // which thread launched
 
-  void launch(int thread, std::chrono::microseconds taken = 3us) {
+  // until_set: the launch stays in the driver until it is true.
+  void launch(int thread, const std::atomic<bool>* until_set = nullptr) {
     MutexLock own(lock);
     const uint64_t round = turns.enter(own);
     order.push_back(thread);
     lock.unlock();
-    if (taken > 1ms) {
-      std::this_thread::sleep_for(taken);
+    if (until_set) {
+      until_set->wait(false);
     } else {
       std::lock_guard one(driver);
-      for (const auto until = std::chrono::steady_clock::now() + taken;
+      for (const auto until = std::chrono::steady_clock::now() + 3us;
            std::chrono::steady_clock::now() < until;) {
       }
     }
@@ -100,17 +103,18 @@ TEST(every_thread_has_its_turn_while_another_launches) {
 
 TEST(a_thread_that_stays_in_the_driver_holds_nobody_up) {
   Program program;
+  std::atomic<bool> may_leave{false};
   std::thread stuck([&] {
     std::lock_guard guard(program.lock);
-    program.launch(0, 300ms);
+    program.launch(0, &may_leave);
   });
   while (program.turns.launches() == 0) std::this_thread::yield();
-  const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; i++) {
     std::lock_guard guard(program.lock);
     program.launch(1);
   }
-  CHECK(std::chrono::steady_clock::now() - began < 200ms);
+  may_leave = true;  // which is not reached where others wait for it
+  may_leave.notify_one();
   stuck.join();
   CHECK_EQ(program.turns.launches(), uint64_t{1001});
   program.run(3, 100);  // the one that came back counts no more
