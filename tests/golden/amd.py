@@ -127,6 +127,7 @@ def buffers_and_values() -> Cases:
     ):
         k.do(f"rocdl.{line}")
     k.do("rocdl.sched.group.barrier 8, 1, 0")
+    k.do("rocdl.sched.group.barrier mfma_wmma|all_ds, 1, 0")
     k.do("amdg.memory_counter_wait load(1) ds(0)")
     thread = k.emit("rocdl.workitem.id.x : i32")  # half of the warps begin later, and the other half ends later
     half = k.emit(f"arith.divsi {thread}, {k.constant(64, 'i32')} : i32")
