@@ -11,7 +11,7 @@ from rooms.described import named_on, naming, page_of
 from rooms.rules import of_rules
 from rooms.sources import files_of_cpp, included_by, room_of, users_of
 from rooms.tested import reached, tests_through
-from rooms.tree import Facts, grouped, name_of, plain, table, text_of, told
+from rooms.tree import Facts, grouped, name_of, plain, table, told
 
 
 def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:

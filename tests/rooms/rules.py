@@ -97,7 +97,7 @@ def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
 
 
 def stubs_of(path: pathlib.Path) -> list[str]:
-    """The stub that has the names which a binding gives Python; of a table that of the binding which reads it."""
+    """The stub that has the names of a binding; of a table that of the binding which reads it."""
     bindings = [path] if path.parent.name == "bindings" and path.suffix == ".cpp" else []
     if path.suffix == ".def":
         bindings = [ROOT / one for one in grep(rf"#include .*/{path.name}>", "python/bindings")]
