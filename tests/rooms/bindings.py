@@ -11,7 +11,7 @@ from rooms.described import named_on, naming, page_of
 from rooms.rules import of_rules
 from rooms.sources import files_of_cpp, included_by, room_of, users_of
 from rooms.tested import reached, tests_through
-from rooms.tree import Facts, grouped, name_of, plain, table, text_of, told
+from rooms.tree import Facts, grouped, name_of, plain, table, told
 
 
 def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
@@ -54,14 +54,3 @@ def of_binding(path: pathlib.Path, python_tests: dict[str, list[str]]) -> Facts:
 def is_same(path: pathlib.Path, header: pathlib.Path) -> bool:
     """Whether a binding is about a header, by its name: probe_debugger.cpp is about probe/debugger.h."""
     return header.stem in path.stem or path.stem in header.stem
-
-
-def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
-    """The submodule of _core that a binding fills, and the names that it gives it: those of functions and
-    classes, and not of methods, which other objects have too."""
-    text = text_of(path)
-    names = re.findall(r'\b(?:(?<=\w\.)def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
-    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
-    return (module[1] or module[2]) if module else "", [
-        name for name in dict.fromkeys(names) if not name.startswith("__")
-    ]

@@ -5,6 +5,7 @@ import re
 
 from folders import library_of
 
+from rooms.rules import STUBS, stubs_of
 from rooms.tree import ROOT, grep, text_of
 
 MOST_CASES = 8  # in one command
@@ -20,12 +21,17 @@ def makers(tests: list[str]) -> list[str]:
     return list(dict.fromkeys(one[0] for one in found if one))
 
 
-def beginning_of(case: str, cases: list[str]) -> str:
-    """The beginning that a case shares with others of the list, "ptx/warp-" or "check/bad-hints-", where
-    there are some more of that name: one of a kind notices what another does not."""
-    begun = re.match(r".*/(?:bad-)?[^/-]+-", case)
-    those = sum(one.startswith(begun[0]) for one in cases) if begun else 0
-    return begun[0] if 1 < those < len(grep("", f"tests/cases/{begun[0]}*")) <= MOST_OF_A_KIND else case
+def beginning_of(case: str, cases: list[str], stem: str) -> str:
+    """The beginning that a case shares with others of the list, "ptx/warp-" or "check/bad-hints-", or that
+    has the stem of the file, where there are some more of that name and not too many: one of a kind notices
+    what another does not."""
+    for end in re.finditer("-", case):
+        begun = case[: end.end()]
+        those = sum(one.startswith(begun) for one in cases)
+        is_shared = those > 1 or stem in re.split("[/-]", begun)
+        if is_shared and those < len(grep("", f"tests/cases/{begun}*")) <= MOST_OF_A_KIND:
+            return begun
+    return case
 
 
 def commands(tests: list[str], path: pathlib.Path) -> str:
@@ -51,7 +57,7 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
         else:
             found.append(unit(ROOT / test))
     if cases:
-        cases = list(dict.fromkeys(beginning_of(one, cases) for one in cases))
+        cases = list(dict.fromkeys(beginning_of(one, cases, path.stem) for one in cases))
         shown = " ".join(cases[:MOST_CASES])
         more = " and the case of what you changed" if len(cases) > MOST_CASES else ""
         make = f"python tests/golden/make.py {' '.join(made[:MOST_CASES])}; " if made[:MOST_CASES] else ""
@@ -59,6 +65,9 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
     if "simd" in path.parts or (library_of(path) in ("lanes", "num") and path.suffix == ".cpp"):
         found.append('make test PARTS="build isas"')
     public = ["ninja -C build/release public_headers"] if path.is_relative_to(ROOT / "include") else []
+    if stubs_of(path):
+        at = next((n for n, one in enumerate(found) if one.startswith("pytest -q ")), len(found))
+        found[at:] = [f"{''.join(found[at : at + 1]) or 'pytest -q'} {STUBS}", *found[at + 1 :]]
     if not found:
         return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
     return "; ".join(["make develop", *public, *found])

@@ -20,6 +20,7 @@ from rooms.sources import (
     operations_of,
     room_of,
     rows_of,
+    through_lines,
     through_table,
     users_of,
 )
@@ -55,6 +56,9 @@ def of_source(path: pathlib.Path) -> Facts:
     of_beside = [test for test in entered if test not in tests][:MOST_OF_USERS]
     user, others = ("", []) if tests or of_beside else tests_through(path, users)
     of_users = tests_of_users(path, users, [*tests, *of_beside]) if tests and not of_beside else []
+    of_lines = through_lines(path)
+    with_lines = [test for one in of_lines[:MOST_OF_USERS] for test in tests_of(ROOT / one)[:1]]
+    of_users += [one for one in with_lines if one not in (*tests, *of_beside, *of_users)]
     is_public = path.is_relative_to(ROOT / "include") and path.suffix == ".h"
     if is_public and not tests:  # any program that includes it tests it: none of them more than another
         user, others = "", []
@@ -85,7 +89,8 @@ def of_source(path: pathlib.Path) -> Facts:
     facts += [
         ("includes", may_include(path, room)),
         *of_rules(path),
-        ("is used by", grouped([("", handlers), ("", users), ("by its table: ", through_table(path))])
+        ("is used by", grouped([("", handlers), ("", users), ("by its table: ", through_table(path)),
+                                ("by its lines of PTX: ", of_lines)])
          or "nobody by name"),
         ("tests", grouped(said) or f"none of its own; {would_be} would be its test"),
         ("page", page := page_of(pages_for, names_for_page(path), page)),
@@ -185,10 +190,13 @@ def of_test_tool(path: pathlib.Path) -> Facts:
     places = (path.parent, path.parents[1], ROOT)
     cmakes = [one / "CMakeLists.txt" for one in places if (one / "CMakeLists.txt").is_file()]
     own = path.stem.partition("_")[2]  # fuzz_${target}.cpp
+    sources = "|".join(
+        re.escape(one.name) for one in [path, *included_by().get(path, ())] if one.suffix != ".h"
+    )
     target, cmake = next(
         ((name, cmake) for cmake in cmakes for name, files in re.findall(
             r"add_executable\((\w+)([^)]*)\)", text_of(cmake).replace("${target}", own or "-"))
-         if re.search(rf"[\s/}}]{re.escape(path.name)}", files)),
+         if re.search(rf"[\s/}}](?:{sources})", files)),
         ("", None))  # fmt: skip
     pattern = rf"\b{re.escape(path.name)}\b" + (
         rf"|[\"'/ ]{target}\b" if target and path.suffix != ".h" else ""

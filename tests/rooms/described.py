@@ -35,7 +35,9 @@ def naming(path: pathlib.Path) -> list[str]:
         re.sub("^src/|^include/triton_runner/|internal/", "", name),
     ]
     words = "|".join(re.escape(one) for one in dict.fromkeys(names) if "/" in one)
-    pattern = rf"(?<![\w/])(?:{words})" + (r"\b" if name.endswith(path.suffix) else r"\.(?:h|cpp)\b")
+    pattern = rf"(?<![\w/])(?:\.\./)*(?:{words})" + (
+        r"\b" if name.endswith(path.suffix) else r"\.(?:h|cpp)\b"
+    )
     found = [
         one for one in grep(pattern, "doc/**/*.md", "*.md", "tests/README.md") if not is_written(ROOT / one)
     ]

@@ -110,7 +110,7 @@ def rooms_below(name: str) -> str:
     rank = layers.RANKS[layers.folder_of(name)]
     under = [one for _, held in layers.LAYERS[:rank] for one in held.split()]
     new = [one for one in under if makes_arrow(name, one)]
-    said = ", ".join([*(one for one in under if one not in new), "and _core (which python/bindings makes)"])
+    said = ", ".join([*(one for one in under if one not in new), "_core (which python/bindings makes)"])
     left = layers.ARROWS - sum(map(len, arrows().values()))
     room = layers.folder_of(name)
     first = f"as the first module of {room} that does so (lint allows {left} more such pairs of rooms)"

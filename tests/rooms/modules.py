@@ -7,11 +7,11 @@ import re
 
 import layers
 
-from rooms.bindings import names_in_python, of_binding
+from rooms.bindings import of_binding
 from rooms.cpp import ARCHITECTURE
 from rooms.described import NO_PAGE, described, is_written, named_on
 from rooms.imports import imports, known, may_import, packages
-from rooms.rules import writers
+from rooms.rules import STUBS, names_in_python, writers
 from rooms.tested import reached
 from rooms.tree import PAGES, ROOT, Facts, grep, grouped, name_of, opening, plain, table, text_of, told
 
@@ -159,7 +159,9 @@ def of_module(path: pathlib.Path) -> Facts:
     if not own:
         tests.insert(0, through(users))
     every = [one for _, found in tests for one in found if re.fullmatch(r"tests/python/.*\.py", one)]
-    alone = f"pytest -q {' '.join(dict.fromkeys(every[:TRIED]))}" if every else "make test"
+    shown = docstrings_on(name)
+    every = [*dict.fromkeys(every[:TRIED]), *([STUBS] if shown else [])]
+    alone = f"pytest -q {' '.join(every)}" if every else "make test"
     if small_use and not own:
         alone = f"pytest -q tests/python/cli/test_mistakes.py -k {verb}"
     if not imported.startswith("nothing"):
@@ -168,6 +170,11 @@ def of_module(path: pathlib.Path) -> Facts:
         ("imports", imported),
         *([] if layers.apart(name) or imported.startswith("nothing") else [("packages", packages(name))]),
         *(("is written", f"by {one}: change that, and run it") for one in writers(path)),
+        *(
+            [("then run", f"python tools/api_page.py, which writes docstrings of it into {shown}")]
+            if shown
+            else []
+        ),
         ("is used by", used),
         ("tests", grouped(tests) or "those of who uses it"),
         ("page", on := ", ".join(dict.fromkeys([page(path, verb, row), *internals(path)]))),
@@ -199,6 +206,19 @@ def used_outside(name: str) -> list[str]:
     """The files beside the package that use a module of it: bindings, tools, examples, harnesses of tests."""
     found = [one for place in OUTSIDE for one in grep(named(name), place)]
     return [*found, *(one for one in grep(named(name), "tests/*.py") if "/test_" not in one)]
+
+
+def docstrings_on(name: str) -> str:
+    """The pages of the API that show docstrings of a module, as the tables of tools/api_page.py say."""
+    body = ast.parse(text_of(ROOT / "tools/api_page.py")).body
+    tables = {one.targets[0].id: one.value for one in body if isinstance(one, ast.Assign)}
+    api_page = lambda word: ast.literal_eval(tables[word])  # noqa: E731
+    public = {one for one, module in PUBLIC.items() if module == name}
+    sections = {title for title, names in api_page("SECTIONS").items() if public & {*names}}
+    apart = sections & {*api_page("APART")}
+    pages = {"api.md": sections - apart, "looking.md": apart, "modules.md": name in api_page("MODULES"),
+             "objects.md": name in api_page("RESULTS").values()}  # fmt: skip
+    return ", ".join(f"doc/reference/{page}" for page, is_on in pages.items() if is_on)
 
 
 def page(path: pathlib.Path, verb: str, row) -> str:

@@ -9,6 +9,7 @@ import folders
 
 from rooms.tree import ROOT, Facts, grep, name_of, opening, shown, text_of
 
+STUBS = "tests/python/package/test_stubs.py"  # compares stubs, and the pages of the API
 CMAKE = ROOT / "CMakeLists.txt"
 
 
@@ -25,6 +26,7 @@ def of_rules(path: pathlib.Path) -> Facts:
     loud = [why for one, why in folders.MAY_BE_LOUD.items() if name.startswith(one)]
     facts = [("is written", f"by {one}: change that, and run it") for one in writers(path)]
     facts += [("is built", one) for one in _built(path)]
+    facts += [("then run", f"python tools/stubs.py, which writes {one}") for one in stubs_of(path)]
     is_test = path.stem.endswith("_test")
     if path.suffix == ".cpp" and name.startswith("src/") and name not in _set("TABLES", CMAKE).split():
         beside = f"other {'tests' if is_test else 'files'} of {name_of(path.parent)}"
@@ -81,6 +83,30 @@ def _built(path: pathlib.Path) -> list[str]:
             "for size: what each launch runs through is in a file of launch_path (CMakeLists.txt beside it)"
         )  # fmt: skip
     return found
+
+
+def names_in_python(path: pathlib.Path) -> tuple[str, list[str]]:
+    """The submodule of _core that a binding fills, and the names that it gives it: those of functions and
+    classes, and not of methods, which other objects have too."""
+    text = text_of(path)
+    names = re.findall(r'\b(?:(?<=\w\.)def|class_<[^(]*>|enum_<[^(]*>)\(\s*(?:\w+, )?"(\w+)"', text)
+    module = re.search(r'def_submodule\("(\w+)"|_core\.(\w+)', text)
+    return (module[1] or module[2]) if module else "", [
+        name for name in dict.fromkeys(names) if not name.startswith("__")
+    ]
+
+
+def stubs_of(path: pathlib.Path) -> list[str]:
+    """The stub that has the names of a binding; of a table that of the binding which reads it."""
+    bindings = [path] if path.parent.name == "bindings" and path.suffix == ".cpp" else []
+    if path.suffix == ".def":
+        bindings = [ROOT / one for one in grep(rf"#include .*/{path.name}>", "python/bindings")]
+    found = []
+    for module, names in map(names_in_python, bindings):
+        given = rf"^(def|class) ({'|'.join(names)})\b"
+        stubs = grep(given, "python/triton_runner/_core") if names else []
+        found += [one for one in stubs if pathlib.Path(one).stem == module] or stubs
+    return found[:1]
 
 
 def writers(path: pathlib.Path) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from folders import included, included_by_way, library_of
 
 from rooms.rules import lists_of
-from rooms.tree import ROOT, grep, name_of, text_of
+from rooms.tree import ROOT, grep, name_of, opening, text_of
 
 UMBRELLA = ROOT / "include" / "triton_runner" / "triton_runner.h"  # includes all, and uses nothing
 TABLES = (  # of ops and opcodes, whose rows name what handles them, and the folders of src in which that is
@@ -185,6 +185,10 @@ def users_of(path: pathlib.Path) -> list[str]:
             continue
         is_near = room_of(one) == room_of(path) if library_of(one) else False
         found[name_of(one)] = (not is_called, one not in direct, is_near, one.suffix == ".h")
+    for one in [] if is_source or not types else [*found]:  # a member of its type is called in source files
+        if one.endswith(".h") and path.is_relative_to(ROOT / "src"):
+            place = found[one]
+            found |= {caller: found.get(caller, place) for caller in holding(ROOT / one, types)}
     own_headers = {name_of(one) for one in included(path)} if is_source else {}
     for one in [one for one in found if one in own_headers or (is_source and one.endswith(".h"))]:
         callers = {} if one in own_headers else callers_through(ROOT / one, same)
@@ -192,6 +196,27 @@ def users_of(path: pathlib.Path) -> list[str]:
             place = found.pop(one)
             found |= {caller: found.get(caller, place) for caller in callers}
     return sorted(found, key=lambda one: (found[one], one))
+
+
+def holding(header: pathlib.Path, types: set[str]) -> list[str]:
+    """The source files that include a header and call its members of some types: silence_.meet()."""
+    member = rf"\b(?:{'|'.join(types)})\b[^;()\n]*?(\w+_)(?: = .*|\{{.*)?;"
+    held = re.findall(member, text_of(header))
+    called = re.compile(rf"\b(?:{'|'.join(held)})(?:\.|->)\w+\(")
+    users = [one for one in included_by().get(header, ()) if held and one.suffix == ".cpp"]
+    return [name_of(one) for one in users if called.search(text_of(one))]
+
+
+def through_lines(path: pathlib.Path) -> list[str]:
+    """The files that lower machine code by lines of PTX which a file lowers: those of the opcodes in its
+    opening, or else of its rows."""
+    if name_of(path.parent) != "src/simt/front/ptx" or path.suffix != ".cpp":
+        return []
+    said = re.findall(r"(?<![\w./])[a-z]\w*(?:\.[a-z]\w*)+", opening(path, whole=True))
+    ends = ("h", "cpp", "def", "md", "py")
+    said = [one for one in said if one.rpartition(".")[2] not in ends] or [row for row, _ in rows_of(path)]
+    lines = "|".join(re.escape(one) for one in said)
+    return grep(rf'"(?:@\S+ )?(?:{lines})[. "]', "src/simt/front/sass/*.cpp") if said else []
 
 
 def callers_through(header: pathlib.Path, same: list[pathlib.Path]) -> list[str]:

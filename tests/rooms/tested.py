@@ -7,7 +7,7 @@ import re
 from folders import library_of
 
 from rooms.commands import MOST_OF_USERS
-from rooms.sources import headers, implementers, included_by, room_of, rows_of
+from rooms.sources import files_of_cpp, headers, implementers, included_by, room_of, rows_of
 from rooms.tree import ROOT, grep, name_of, opening, text_of, told
 
 DRIVER = "src/driver"
@@ -63,7 +63,8 @@ def tests_of(path: pathlib.Path) -> list[str]:
     own_header = [one for one in headers(path)[:1] if one.stem == path.stem]
     own = [test for one in dict.fromkeys([*sources, *own_header]) for test in told(one)]
     cases = [case for _, case in rows_of(path) if case]
-    found = [*own, *cases, *cases_of_rows(path)]
+    named = naming(path)
+    found = [*own, *named, *cases, *cases_of_rows(path)]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
         found += [name_of(beside)] if beside.is_file() else []
@@ -82,8 +83,12 @@ def tests_of(path: pathlib.Path) -> list[str]:
     is_report = lambda one: pathlib.Path(one).stem.startswith(("check-", "bad-"))  # noqa: E731
     shown = [one for one in found if one.startswith("tests/cases/")]
     if shown and all(map(is_report, shown)) and "check" not in path.parts:  # what it computes before faults
-        plain = [one for one in grep("", f"tests/cases/*/{path.stem}-*") if not is_report(one)]
-        found = [*(plain or plain_cases(path))[:2], *found]
+        run = folders_of_cases(f"src/{room_of(path)}") or folders_of_cases(f"src/{library_of(path)}")
+        like = [one.replace("/bad-", "/").rpartition("-")[0] + "-*" for one in shown]
+        like += [re.sub(r"(/bad-|/)([^/-]+)-[^/]*$", r"/\2-*", one) for one in shown]
+        of_run = lambda found: [one for one in found if one.split("/")[2] in run and not is_report(one)]  # noqa: E731
+        plain = of_run(grep("", f"tests/cases/*/{path.stem}-*")) or of_run(plain_cases(path))
+        found = [*(plain or of_run(grep("", *like)))[:2], *found]
     users = [one for one in included_by().get(path, ()) if one.stem.endswith("_test")]
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
@@ -93,8 +98,32 @@ def tests_of(path: pathlib.Path) -> list[str]:
         found.reverse()
     # First what the file names, and unit tests of another library last.
     far = lambda one: "_test." in one and library_of(ROOT / one) != library  # noqa: E731
+    own += named
     found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
+
+
+@functools.cache
+def folders_of_cases(place: str) -> set[str]:
+    """The folders of cases that enter files of a folder of src: those of its engine."""
+    entered = [test for file, tests in reached().items() if file.startswith(f"{place}/") for test in tests]
+    return {one.split("/")[2] for one in entered if one.startswith("tests/cases/")}
+
+
+@functools.cache
+def naming(path: pathlib.Path) -> list[str]:
+    """The tests whose opening names a file, and few others beside it; of a table that is invented again the
+    unit tests with such rows."""
+    if sum(one.name == path.name for one in files_of_cpp() if library_of(one)) > 1:
+        return []  # nobody knows which is meant
+    places = "tests/python/**/test_*.py", "tests/unit/*_test.cpp", "src/*_test.cpp"
+    found = grep(rf"\b{re.escape(path.name)}\b", *places)
+    found = [one for one in found if one != "tests/python/package/test_room.py"]
+    files = {one: re.findall(r"\b\w+\.(?:cpp|h|def)\b", opening(ROOT / one, whole=True)) for one in found}
+    found = [one for one in found if path.name in files[one] and len({*files[one]}) <= MOST_OF_USERS]
+    invented = ROOT / "tests" / "unit" / "invented" / "invented_test.cpp"
+    is_invented = path.suffix == ".def" and invented.with_name(path.name).is_file()
+    return [*found, *([name_of(invented)] if is_invented else [])]
 
 
 def plain_cases(path: pathlib.Path) -> list[str]:
@@ -123,6 +152,8 @@ def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]
     # The nearest first: of the same library, and of those what has most of the file's name in it.
     users = sorted(users, key=lambda one: -text_of(ROOT / one).count(path.stem))
     users = sorted(users, key=lambda one: library_of(ROOT / one) != library_of(path))
+    if len(users) <= 2 * MOST_OF_USERS:  # before them one whose test has that name
+        users.sort(key=lambda one: not any(path.stem in test for test in reached().get(one, ())))
     for user in users:
         if (ROOT / user).suffix in (".cpp", ".h") and (found := tests_of(ROOT / user)):
             return user, found

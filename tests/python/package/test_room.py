@@ -216,6 +216,24 @@ TOLD = {
     "src/ir/internal/enums.def": ["pytest -q tests/python/tile/test_ir.py; "],
     "python/triton_runner/verbs/assemble/run.py": [
         "verbs.assemble.command; tests/differential/assembler.py"],
+    "src/simt/front/ptx/tma.cpp": [  # cases of its engine, and lines of PTX that machine code is lowered by
+        "by its lines of PTX: src/simt/front/sass/copies.cpp\n",
+        "run_cases.py ptx/tensormap- ptx/bad-tensormap-",
+        "of its users: tests/cases/ptx/bulk-cache-hint.ptx"],
+    "src/simt/front/ptx/wgmma.cpp": ["by its lines of PTX: src/simt/front/sass/warpgroups.cpp\n"],
+    "src/ir/internal/releases.def": [
+        "python tools/stubs.py, which writes python/triton_runner/_core/ir.pyi", "doc/internals/tables.md\n",
+        "compiler/test_releases.py tests/python/package/test_stubs.py; ninja -C build/release invented_test"],
+    "python/bindings/releases.cpp": ["_core/ir.pyi\n", "package/test_stubs.py; make lint"],
+    "python/bindings/sass.cpp": ["python tools/stubs.py, which writes python/triton_runner/_core/sass.pyi\n"],
+    "python/triton_runner/_kernel/layout.py": [
+        "tools/api_page.py, which writes docstrings of it into doc/reference/looking.md, doc/reference/obj",
+        "package/test_stubs.py; make lint"],
+    "python/triton_runner/tlx.py": ["which writes docstrings of it into doc/reference/modules.md\n"],
+    "python/triton_runner/_base/releases.py": ["its own room (_base), and _core (which"],
+    "src/tile/check/warps.h": ["run_cases.py check/race-warps- check/bad-race-warps- "],
+    "src/simt/native/silent.h": ["is used by   src/simt/native/span.cpp, src/simt/native/span.h\n"],
+    "tests/tools/element.h": ["as case_tool\n", "case_tool; python tests/run_cases.py; make lint"],
     "tests/tools/case_tool.cpp": ["is built by  tests/tools/CMakeLists.txt", "tests/run_cases.py"],
 }  # fmt: skip
 
@@ -335,6 +353,22 @@ def test_plain_cases_go_before_those_of_reports():
     cases = tested.plain_cases(ROOT / "src/simt/matrix/tcgen05_shape.cpp")
     assert cases[0] == "tests/cases/ptx/tcgen05-mma.ptx" and len(cases) > 3
     assert not [one for one in cases if "tcgen05-ld" in one]
+
+
+def test_no_case_of_another_engine_tests_a_file():
+    """Cases of the tile engine do not enter src/simt, but for those that were seen to."""
+    names = ("front/ptx/tma", "front/ptx/contract", "front/ptx/wgmma", "matrix/matrix_descriptor")
+    files = [ROOT / "src/simt" / f"{name}.cpp" for name in names]
+    near = {path: tested.reached()[str(path.relative_to(ROOT))] for path in files}
+    found = [(path, one) for path, own in near.items() for one in tested.tests_of(path) if "cases/tile" in one
+             and one not in own]  # fmt: skip
+    assert not found
+
+
+def test_tests_whose_opening_names_a_file_are_its_own():
+    """Of a name that several files have, nobody knows which is meant."""
+    assert "tests/python/compiler/test_releases.py" in tested.naming(ROOT / "src/ir/internal/releases.def")
+    assert tested.naming(ROOT / "src/simt/front/ptx/memory.cpp") == []
 
 
 def test_tests_that_are_named_as_a_module_stand_first_or_beside():
