@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/exec/register_observer.h>
@@ -76,7 +77,7 @@ class SassLowering : public Emitter {
   uint32_t reg(uint32_t index, bool uniform = false, bool written = false);
   // 64 bits of two registers: those that were taken apart into them, as long as the registers stay.
   uint32_t pair_from(uint32_t index, bool uniform = false);
-  // The same of the address of a load or store, which those that follow share: of all threads, whatever the guard is.
+  // The same of the address of a load or store, which those that follow share.
   uint32_t address_pair(uint32_t index, bool uniform);
   uint32_t pred(uint32_t index, bool uniform = false, bool written = false);
   uint32_t barrier(uint32_t index);
@@ -90,7 +91,7 @@ class SassLowering : public Emitter {
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
   bool give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
-  // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
+  // [R4.64+UR6+0x10] without its offset, of all threads: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
   uint32_t address(const sass::Operand& operand, bool global);
   // The same as a line of PTX has it: "[%d0+16]" of the first place.
   static std::string offset_text(const sass::Operand& operand);
@@ -133,6 +134,14 @@ class SassLowering : public Emitter {
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool move(uint32_t to, uint32_t from);  // a register, which may be a half of 64 bits that are kept
+  // Returns f(), which emits for all threads, whatever the guard is: what only this instruction reads, and cannot trap.
+  template <class F>
+  auto unguarded(F f) {
+    const uint32_t guard = std::exchange(guard_, kNoRegister);
+    const auto result = f();
+    guard_ = guard;
+    return result;
+  }
   bool fail(std::string message, std::vector<std::string> notes = {});
   // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
@@ -221,6 +230,7 @@ class SassLowering : public Emitter {
   };
   std::map<uint32_t, Half> lower_halves_;  // by instruction
   uint32_t joined(const sass::Operand& low, uint32_t at, size_t k);
+  uint32_t sum_of_parts(const sass::Operand& address, bool global);
   std::vector<uint32_t> written_, used_;  // places, by this instruction
   Values values_;
   std::set<uint64_t> heads_;  // where jumps may go

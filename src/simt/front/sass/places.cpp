@@ -100,10 +100,8 @@ uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
 }
 
 uint32_t SassLowering::address_pair(uint32_t index, bool uniform) {
-  const uint32_t guard = std::exchange(guard_, kNoRegister);
   const uint32_t pair = pair_from(index, uniform);
   keep_pair(reg(index, uniform), reg(index + 1, uniform), pair, uniform);
-  guard_ = guard;
   return pair;
 }
 
@@ -199,6 +197,10 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
 }
 
 uint32_t SassLowering::address(const sass::Operand& o, bool global) {
+  return unguarded([&] { return sum_of_parts(o, global); });
+}
+
+uint32_t SassLowering::sum_of_parts(const sass::Operand& o, bool global) {
   auto refused = [&] {
     fail("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
     return kNoRegister;
