@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -125,6 +126,9 @@ class SassLowering : public Emitter {
   bool once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  // Operand 0 is whether a and b compare so (`how`: ".lt.and"), operand 1 the opposite, both combined with the predicate of operand k.
+  // `width` is the letter of places of `type`. An operand 1 that is PT, and PT as what they are combined with, take nothing.
+  bool compare(const std::string& how, const std::string& type, char width, uint32_t a, uint32_t b, size_t k);
   // d is a where the predicate of operand k holds, else b.
   bool select(uint32_t d, size_t k, uint32_t a, uint32_t b);
   using Emitter::emit;
@@ -137,9 +141,9 @@ class SassLowering : public Emitter {
   // Returns f(), which emits for all threads, whatever the guard is: what only this instruction reads, and cannot trap.
   template <class F>
   auto unguarded(F f) {
-    const uint32_t guard = std::exchange(guard_, kNoRegister);
+    const auto guard = std::pair(std::exchange(guard_, kNoRegister), std::exchange(guard_negated_, false));
     const auto result = f();
-    guard_ = guard;
+    std::tie(guard_, guard_negated_) = guard;
     return result;
   }
   bool fail(std::string message, std::vector<std::string> notes = {});
@@ -237,7 +241,8 @@ class SassLowering : public Emitter {
 };
 
 std::string lower_case(std::string_view text);
-std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
+std::string rounding(const SassLowering& l);     // ".rz" of .RZ; without one, to the nearest
+std::string compared_by(const SassLowering& l);  // ".lt.and.ftz" of a comparison
 
 // A row names what lowers some opcodes of a family.
 struct SassRow {

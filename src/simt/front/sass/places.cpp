@@ -409,6 +409,23 @@ void SassLowering::emit_fills() {
   guard_ = guard, guard_negated_ = negated;
 }
 
+bool SassLowering::compare(const std::string& how, const std::string& type, char width, uint32_t a, uint32_t b,
+                           size_t k) {
+  const std::string place = std::string(", %") + width;
+  const auto line = [&](const std::string& compared, const std::string& results, int first) {
+    return "setp" + compared + type + " " + results + place + std::to_string(first) + place +
+           std::to_string(first + 1);
+  };
+  const uint32_t p = predicate_result(0);
+  if (slot(1)->index != sass::kTrue)
+    return ptx(line(how, "%p0|%p1", 2) + ", %p4", {p, predicate_result(1), a, b, predicate(k)});
+  const sass::Operand& with = *slot(k);
+  const size_t combined = how.rfind(".and");
+  if (with.index == sass::kTrue && !with.inverted && combined != std::string::npos)
+    return ptx(line(std::string(how).erase(combined, 4), "%p0", 1), {p, a, b});
+  return ptx(line(how, "%p0", 1) + ", %p3", {p, a, b, predicate(k)});
+}
+
 bool SassLowering::select(uint32_t d, size_t k, uint32_t a, uint32_t b) {
   const sass::Operand& p = *slot(k);
   if (!p.inverted || p.index == sass::kTrue || p.kind == sass::OperandKind::kRegister)
