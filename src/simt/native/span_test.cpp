@@ -523,8 +523,7 @@ TEST(spans_are_found) {
   if (num::current_isa() == num::Isa::kPortable) return CHECK(runs_found(Meets::kAlways) == SpanRunCounts{});
   CHECK(runs_found(Meets::kNever) == (SpanRunCounts{.rows = 1, .longest = 4}));
   // One run for the block, and where that may not be made one before and one after.
-  CHECK(runs_found(Meets::kAlways) ==
-        (SpanRunCounts{.rows = 2, .for_blocks = 1, .silent = 1, .longest = 8}));
+  CHECK(runs_found(Meets::kAlways) == (SpanRunCounts{.rows = 2, .for_blocks = 1, .silent = 1, .longest = 8}));
 }
 
 TEST(spans_go_past_an_exit_to_shared_memory) {

@@ -10,7 +10,8 @@ namespace {
 // The instructions that a line becomes, one letter each: G has a guard, A is for all threads; 2: it gives a second result.
 std::string lowered(const std::string& line) {
   const auto module = sass::parse(
-      "\t.section\t.text.k,\"ax\",@progbits\nk:\n.text.k:\n/*0000*/ " + line + " ;\n/*0010*/ EXIT ;\n", "k.sass");
+      "\t.section\t.text.k,\"ax\",@progbits\nk:\n.text.k:\n/*0000*/ " + line + " ;\n/*0010*/ EXIT ;\n",
+      "k.sass");
   if (!module) return module.error().message;
   simt::Code code;
   code.threads = 32;

@@ -409,8 +409,8 @@ void SassLowering::emit_fills() {
   guard_ = guard, guard_negated_ = negated;
 }
 
-bool SassLowering::compare(const std::string& how, const std::string& type, char width, uint32_t a, uint32_t b,
-                           size_t k) {
+bool SassLowering::compare(const std::string& how, const std::string& type, char width, uint32_t a,
+                           uint32_t b, size_t k) {
   const std::string place = std::string(", %") + width;
   const auto line = [&](const std::string& compared, const std::string& results, int first) {
     return "setp" + compared + type + " " + results + place + std::to_string(first) + place +
