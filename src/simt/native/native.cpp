@@ -570,6 +570,7 @@ SpanRunCounts count_span_runs(const Code& code) {
       for (const Native::WithSpans& run : in.native->with_spans) {
         const Spans::Block& block = run.spans->block;
         ++(block.is_silent ? counts.silent : block.is_needed ? counts.for_blocks : counts.rows);
+        counts.longest = std::max(counts.longest, size_t{run.count});
       }
   return counts;
 }

@@ -18,9 +18,9 @@ namespace triton_runner::simt {
 // Finds runs and compiles them; nothing where the machine, or the instruction set that was chosen, has neither.
 void compile_runs(Code& code);
 
-// Counts the runs with loads and stores that it has made, by their kind (SpanFinder::Kind).
+// Counts the runs with loads and stores that it has made, by their kind (SpanFinder::Kind), and the instructions of the longest one.
 struct SpanRunCounts {
-  size_t rows = 0, for_blocks = 0, silent = 0;
+  size_t rows = 0, for_blocks = 0, silent = 0, longest = 0;
   bool operator==(const SpanRunCounts&) const = default;
 };
 SpanRunCounts count_span_runs(const Code& code);

@@ -185,11 +185,7 @@ void SpanFinder::add(std::span<const Instr> parts) {
 bool SpanFinder::add_access(std::span<const Instr> moves, uint32_t at, HalvesRead& halves,
                             const Instr* ends) {
   Instr in = code_.instrs[at];
-  if (ends) {
-    if (in.guard != kNoRegister) return false;
-    in.guard = ends->guard, in.guard_flip = static_cast<uint8_t>(~ends->guard_flip);
-    is_past_exit_ = true;
-  }
+  if (ends && !go_past(*ends, in)) return false;
   const bool store = in.run == access_handler({.space = Space::kGlobal}, true);
   if (!store && in.run != access_handler({.space = Space::kGlobal}, false)) return false;
   const auto& access = *static_cast<const Access*>(in.data);
@@ -266,8 +262,16 @@ std::pair<uint32_t, uint32_t> SpanFinder::lanes_on(const Instr& in) {
   return {static_cast<uint32_t>(first - v.begin()), static_cast<uint32_t>(end - first)};
 }
 
-bool SpanFinder::add_shared(uint32_t at) {
-  const Instr& in = code_.instrs[at];
+// An access after an EXIT is of the threads that have not ended. False: it has a guard of its own, too.
+bool SpanFinder::go_past(const Instr& ends, Instr& access) {
+  if (access.guard != kNoRegister) return false;
+  access.guard = ends.guard, access.guard_flip = static_cast<uint8_t>(~ends.guard_flip);
+  return is_past_exit_ = true;
+}
+
+bool SpanFinder::add_shared(uint32_t at, const Instr* ends) {
+  Instr in = code_.instrs[at];
+  if (ends && !go_past(*ends, in)) return false;
   const bool store = in.run == access_handler({.space = Space::kShared}, true);
   if (kind_ == kRows || (!store && in.run != access_handler({.space = Space::kShared}, false))) return false;
   const Fact address = fact(in.a, Element::kWord);

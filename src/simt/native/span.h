@@ -160,7 +160,7 @@ class SpanFinder {
   // False: it cannot. `ends`: an EXIT before it, of those threads that do not come to it.
   bool add_access(std::span<const Instr> moves, uint32_t at, HalvesRead& halves, const Instr* ends = nullptr);
   // The same of an access to shared memory, and of a barrier, in a run for blocks.
-  bool add_shared(uint32_t at);
+  bool add_shared(uint32_t at, const Instr* ends = nullptr);
   bool add_barrier(uint32_t at);
   void end_phase();
   bool has_accesses() const { return !accesses_.empty() || block_.is_needed; }
@@ -191,6 +191,7 @@ class SpanFinder {
   std::shared_ptr<const std::vector<uint64_t>> evaluate(const Instr& in, const NativeRow& row,
                                                         std::span<const Fact> operands) const;
   std::pair<uint32_t, uint32_t> lanes_on(const Instr& in);
+  bool go_past(const Instr& ends, Instr& access);
   uint32_t place_of(const Fact& fact);
   uint32_t new_bytes(uint64_t bytes);
   void need(const Fact& fact);

@@ -103,7 +103,7 @@ class SpanRuns {
     }
     if (!more.empty()) return true;
     if (count == 1 && !ends && finder_->add_barrier(i)) return true;
-    if (count == 1 && !ends && finder_->add_shared(i)) {
+    if (count == 1 && finder_->add_shared(i, ends)) {
       halves_ = {};
       return true;
     }

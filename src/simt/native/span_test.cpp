@@ -15,9 +15,11 @@
 #include "native/native.h"
 #include "native/span.h"
 #include "ops/barrier.h"
+#include "ops/control.h"
 #include "test.h"
 
 using namespace triton_runner;
+using simt::SpanRunCounts;
 
 namespace {
 
@@ -452,8 +454,13 @@ TEST(accesses_of_some_threads_are_of_these) {
 
 namespace {
 
-// Compiles x[tid + 1] = x[tid] + x[tid], by way of sums and products. `meets`: the block meets in the middle.
-simt::SpanRunCounts runs_found(bool meets) {
+// How the block of runs_found() meets in the middle: it stores to shared memory, waits, and loads from there. `kExits`: all threads but
+// one end before that load. The others: a guard says who does, or who computes the address, which is not known when the kernel is
+// loaded, or is that of some threads.
+enum class Meets { kNever, kAlways, kExits, kExitsUnknown, kAddressUnderGuard };
+
+// Compiles x[tid + 1] = x[tid] + x[tid], by way of sums and products.
+SpanRunCounts runs_found(Meets meets) {
   using namespace simt;
   using enum lanes::Operation;
   Code code;
@@ -464,7 +471,7 @@ simt::SpanRunCounts runs_found(bool meets) {
     return at;
   };
   const uint32_t tid = place(4), four = place(4), x = place(8), at = place(8), value = place(4),
-                 sum = place(4), zero = place(4), offset = place(4);
+                 sum = place(4), zero = place(4), offset = place(4), is_first = place(1), unknown = place(1);
   code.thread_values.emplace_back();
   for (uint32_t t = 0; t < code.threads; ++t) code.thread_values[0].push_back(t);
   code.constants = {
@@ -479,16 +486,33 @@ simt::SpanRunCounts runs_found(bool meets) {
     add(access_handler(a, store), kNoRegister, space == Space::kShared ? offset : at, kNoRegister);
     code.instrs.back().data = code.keep(a);
   };
+  const auto multiply = [&] {
+    add(lanes::find(kMul, lanes::Type::kU32, lanes::Type::kNone, lanes::kVLow), offset, tid, four);
+  };
+  size_t exit = 0;
   add(lanes::find(kMad, lanes::Type::kU32, lanes::Type::kNone, lanes::kVWide), at, tid, four, x);
   access(false, value, 0);
   add(lanes::find(kAdd, lanes::Type::kF32), sum, value, value);
-  if (meets) {
-    add(lanes::find(kMul, lanes::Type::kU32, lanes::Type::kNone, lanes::kVLow), offset, tid, four);
+  if (meets != Meets::kNever) {
+    multiply();
     access(true, sum, 0, Space::kShared);
     add(handler<bar_sync>, kNoRegister, zero, kNoRegister);
+    if (meets != Meets::kAlways) {
+      add(lanes::find(kSetp, lanes::Type::kU32, lanes::Type::kNone,
+                      uint32_t{lanes::kCmpEq} << lanes::kComparisonShift),
+          is_first, tid, zero);
+      if (meets == Meets::kAddressUnderGuard)
+        multiply();
+      else
+        exit = code.instrs.size(), add(end_over, kNoRegister, kNoRegister, kNoRegister);
+      code.instrs.back().guard = meets == Meets::kExitsUnknown ? unknown : is_first;
+      code.instrs.back().guard_flip = 0xff;
+    }
     access(false, sum, 0, Space::kShared);
   }
   access(true, sum, 4);
+  add(end_thread, kNoRegister, kNoRegister, kNoRegister);
+  if (exit) code.instrs[exit].data = &code.instrs.back();
   compile_runs(code);
   return count_span_runs(code);
 }
@@ -496,8 +520,15 @@ simt::SpanRunCounts runs_found(bool meets) {
 }  // namespace
 
 TEST(spans_are_found) {
-  const size_t one = num::current_isa() == num::Isa::kPortable ? 0 : 1;
-  CHECK(runs_found(false) == simt::SpanRunCounts{.rows = one});
+  if (num::current_isa() == num::Isa::kPortable) return CHECK(runs_found(Meets::kAlways) == SpanRunCounts{});
+  CHECK(runs_found(Meets::kNever) == (SpanRunCounts{.rows = 1, .longest = 4}));
   // One run for the block, and where that may not be made one before and one after.
-  CHECK(runs_found(true) == (simt::SpanRunCounts{.rows = 2 * one, .for_blocks = one, .silent = one}));
+  CHECK(runs_found(Meets::kAlways) == (SpanRunCounts{.rows = 2, .for_blocks = 1, .silent = 1, .longest = 8}));
+}
+
+TEST(spans_go_past_an_exit_to_shared_memory) {
+  if (num::current_isa() == num::Isa::kPortable) return;
+  CHECK_EQ(runs_found(Meets::kExits).longest, size_t{10});
+  CHECK_EQ(runs_found(Meets::kExitsUnknown).longest, size_t{7});
+  CHECK_EQ(runs_found(Meets::kAddressUnderGuard).longest, size_t{8});  // up to the load
 }

@@ -12,19 +12,6 @@ std::string float_suffix(const SassLowering& l) {
   return out;
 }
 
-// p and, where there is one, q: a (slot k) compared with b, combined with a predicate.
-void lower_float_compare(SassLowering& l, uint32_t p, uint32_t q, size_t k) {
-  std::string line = "setp";
-  for (std::string_view mod : l.in().mods)
-    if (mod != "FTZ" && mod != "BF") (line += '.') += lower_case(mod);
-  if (l.has("FTZ")) line += ".ftz";
-  const uint32_t a = l.word(k, As::kF32), b = l.word(k + 1, As::kF32), with = l.predicate(k + 2);
-  if (q == kNoRegister)
-    l.ptx(line + ".f32 %p0, %r1, %r2, %p3", {p, a, b, with});
-  else
-    l.ptx(line + ".f32 %p0|%p1, %r2, %r3, %p4", {p, q, a, b, with});
-}
-
 bool lower_float_extremum(SassLowering& l) {
   const bool signs = l.has("XORSIGN");  // magnitudes are compared; a number in the text has lost its | |
   for (size_t k : {size_t{1}, size_t{2}}) {
@@ -138,15 +125,15 @@ bool lower_floats(SassLowering& l) {
       return l.select(l.result(0), 3, operand(1), operand(2));
     case sass::Opcode::kFSET: {
       const uint32_t holds = l.temporary(1);
-      lower_float_compare(l, holds, kNoRegister, 1);
+      l.ptx("setp" + compared_by(l) + ".f32 %p0, %r1, %r2, %p3",
+            {holds, operand(1), operand(2), l.predicate(3)});
       return l.ptx(
           "selp.b32 %r0, %r1, %r2, %p3",
           {l.result(0), l.constant(l.has("BF") ? 0x3f800000 : 0xffffffff, 4), l.constant(0, 4), holds});
     }
     case sass::Opcode::kFSETP:
     case sass::Opcode::kUFSETP:
-      lower_float_compare(l, l.predicate_result(0), l.predicate_result(1), 2);
-      return true;
+      return l.compare(compared_by(l), ".f32", 'r', operand(2), operand(3), 4);
     default:
       return false;
   }

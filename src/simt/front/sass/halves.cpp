@@ -120,14 +120,6 @@ bool lower_half_extremum(SassLowering& l) {
   return l.choose(p, "min" + rest, "max" + rest, so_far, halves(l, at[count - 1], signs));
 }
 
-// ".lt.and" of a comparison's suffixes.
-std::string compared_by(const SassLowering& l) {
-  std::string out;
-  for (std::string_view mod : l.in().mods)
-    if (mod != "FTZ" && mod != "BF16_V2" && mod != "BF") (out += '.') += lower_case(mod);
-  return out + (l.has("FTZ") ? ".ftz" : "");
-}
-
 bool lower_half_setp(SassLowering& l) {
   const std::vector<size_t> at = operand_slots(l, 2, l.in().operands.size() - 1);
   const size_t p = l.in().operands.size() - 1;
@@ -178,9 +170,7 @@ bool lower_double_extremum(SassLowering& l, const char* name) {
 bool lower_double_setp(SassLowering& l) {
   if (l.has("MIN")) return lower_double_extremum(l, "min");
   if (l.has("MAX")) return lower_double_extremum(l, "max");
-  return l.ptx("setp" + compared_by(l) + ".f64 %p0|%p1, %d2, %d3, %p4",
-               {l.predicate_result(0), l.predicate_result(1), l.pair(2, As::kF64), l.pair(3, As::kF64),
-                l.predicate(4)});
+  return l.compare(compared_by(l), ".f64", 'd', l.pair(2, As::kF64), l.pair(3, As::kF64), 4);
 }
 
 }  // namespace

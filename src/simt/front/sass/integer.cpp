@@ -295,16 +295,7 @@ bool lower_isetp(SassLowering& l) {
   if (compare.empty()) return false;
   const uint32_t a = l.word(2), b = l.word(3);
   const bool second = l.slot(1)->index != sass::kTrue;
-  const sass::Operand& with = *l.slot(4);
-  if (!l.has("EX")) {
-    const bool alone = with.index == sass::kTrue && !with.inverted && combine == "and";
-    if (second)
-      return l.ptx("setp." + compare + "." + combine + "." + type + " %p0|%p1, %r2, %r3, %p4",
-                   {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
-    if (alone) return l.ptx("setp." + compare + "." + type + " %p0, %r1, %r2", {l.predicate_result(0), a, b});
-    return l.ptx("setp." + compare + "." + combine + "." + type + " %p0, %r1, %r2, %p3",
-                 {l.predicate_result(0), a, b, l.predicate(4)});
-  }
+  if (!l.has("EX")) return l.compare("." + compare + "." + combine, "." + type, 'r', a, b, 4);
   const uint32_t lower = l.predicate(5), holds = l.temporary(1), not_so = l.temporary(1);
   if (compare == "eq" || compare == "ne") {
     l.ptx("setp." + compare + (compare == "eq" ? ".and." : ".or.") + type + " %p0, %r1, %r2, %p3",
@@ -342,9 +333,7 @@ bool lower_wide_setp(SassLowering& l) {
   const std::string compare = comparison(l), combine = l.has("OR") ? "or" : l.has("XOR") ? "xor" : "and";
   const uint32_t a = l.wide(2), b = l.wide(3);
   if (compare.empty() || a == kNoRegister || b == kNoRegister) return false;
-  return l.ptx(
-      "setp." + compare + "." + combine + (l.has("U64") ? ".u64" : ".s64") + " %p0|%p1, %d2, %d3, %p4",
-      {l.predicate_result(0), l.predicate_result(1), a, b, l.predicate(4)});
+  return l.compare("." + compare + "." + combine, l.has("U64") ? ".u64" : ".s64", 'd', a, b, 4);
 }
 
 // Returns whether a selector takes each byte from its own place, of whichever operand.

@@ -88,6 +88,13 @@ std::string rounding(const SassLowering& l) {
   return l.has("RZ") ? ".rz" : l.has("RM") ? ".rm" : l.has("RP") ? ".rp" : l.has("RS") ? ".rs" : ".rn";
 }
 
+std::string compared_by(const SassLowering& l) {
+  std::string out;
+  for (std::string_view mod : l.in().mods)
+    if (mod != "FTZ" && mod != "BF16_V2" && mod != "BF") (out += '.') += lower_case(mod);
+  return out + (l.has("FTZ") ? ".ftz" : "");
+}
+
 bool lower_by(SassLowering& l, std::span<const SassRow> rows) {
   for (const SassRow& row : rows)
     if (std::ranges::find(row.opcodes, l.opcode()) != row.opcodes.end()) return row.lower(l);

@@ -9,7 +9,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include <triton_runner/artifact/cubin_kernel.h>
 #include <triton_runner/exec/register_observer.h>
@@ -76,7 +78,7 @@ class SassLowering : public Emitter {
   uint32_t reg(uint32_t index, bool uniform = false, bool written = false);
   // 64 bits of two registers: those that were taken apart into them, as long as the registers stay.
   uint32_t pair_from(uint32_t index, bool uniform = false);
-  // The same of the address of a load or store, which those that follow share: of all threads, whatever the guard is.
+  // The same of the address of a load or store, which those that follow share.
   uint32_t address_pair(uint32_t index, bool uniform);
   uint32_t pred(uint32_t index, bool uniform = false, bool written = false);
   uint32_t barrier(uint32_t index);
@@ -90,7 +92,7 @@ class SassLowering : public Emitter {
   // Uniform d = what lies at `at` for the threads that are on: a result that is not computed for whole warps.
   bool give_threads(uint32_t d, uint32_t at, uint32_t bytes);
   uint32_t special(std::string_view name, uint32_t bytes);  // SR_TID.X; kNoRegister after an error
-  // [R4.64+UR6+0x10] without its offset: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
+  // [R4.64+UR6+0x10] without its offset, of all threads: a place of 64 bits for global memory, else of 32; kNoRegister after an error.
   uint32_t address(const sass::Operand& operand, bool global);
   // The same as a line of PTX has it: "[%d0+16]" of the first place.
   static std::string offset_text(const sass::Operand& operand);
@@ -124,6 +126,9 @@ class SassLowering : public Emitter {
   bool once_a_warp();
   // Operand 0 is, where the predicate k holds, the first line of a (%r1) and b (%r2), else the second: min and max.
   bool choose(size_t k, const std::string& first, const std::string& second, uint32_t a, uint32_t b);
+  // Operand 0 is whether a and b compare so (`how`: ".lt.and"), operand 1 the opposite, both combined with the predicate of operand k.
+  // `width` is the letter of places of `type`. An operand 1 that is PT, and PT as what they are combined with, take nothing.
+  bool compare(const std::string& how, const std::string& type, char width, uint32_t a, uint32_t b, size_t k);
   // d is a where the predicate of operand k holds, else b.
   bool select(uint32_t d, size_t k, uint32_t a, uint32_t b);
   using Emitter::emit;
@@ -133,6 +138,14 @@ class SassLowering : public Emitter {
   void guard_by_any();                // it holds for all threads of a warp that are on where it does for one
   bool copy(uint32_t to, uint32_t from, uint32_t bytes);
   bool move(uint32_t to, uint32_t from);  // a register, which may be a half of 64 bits that are kept
+  // Returns f(), which emits for all threads, whatever the guard is: what only this instruction reads, and cannot trap.
+  template <class F>
+  auto unguarded(F f) {
+    const auto guard = std::pair(std::exchange(guard_, kNoRegister), std::exchange(guard_negated_, false));
+    const auto result = f();
+    std::tie(guard_, guard_negated_) = guard;
+    return result;
+  }
   bool fail(std::string message, std::vector<std::string> notes = {});
   // Returns whether such instructions have their groups counted by scoreboard `barrier`.
   bool counts_groups(sass::Opcode opcode, uint8_t barrier) const;
@@ -221,13 +234,15 @@ class SassLowering : public Emitter {
   };
   std::map<uint32_t, Half> lower_halves_;  // by instruction
   uint32_t joined(const sass::Operand& low, uint32_t at, size_t k);
+  uint32_t sum_of_parts(const sass::Operand& address, bool global);
   std::vector<uint32_t> written_, used_;  // places, by this instruction
   Values values_;
   std::set<uint64_t> heads_;  // where jumps may go
 };
 
 std::string lower_case(std::string_view text);
-std::string rounding(const SassLowering& l);  // ".rz" of .RZ; without one, to the nearest
+std::string rounding(const SassLowering& l);     // ".rz" of .RZ; without one, to the nearest
+std::string compared_by(const SassLowering& l);  // ".lt.and.ftz" of a comparison
 
 // A row names what lowers some opcodes of a family.
 struct SassRow {

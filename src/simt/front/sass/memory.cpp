@@ -31,7 +31,7 @@ bool lower_access(SassLowering& l) {
                                : l.reg(zero ? sass::kZero : value.index + k,
                                        value.kind == sass::OperandKind::kUniform, !write);
     if (write || a.regs[k] != place) continue;
-    l.copy(place = l.temporary(4), a.regs[k], 4);  // the address is loaded into
+    l.unguarded([&] { return l.copy(place = l.temporary(4), a.regs[k], 4); });  // the address is loaded into
   }
   if (!write) l.emit_fills();
   return l.emit(access_handler(a, write), {.a = place}, a);

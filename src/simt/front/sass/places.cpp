@@ -100,10 +100,8 @@ uint32_t SassLowering::pair_from(uint32_t index, bool uniform) {
 }
 
 uint32_t SassLowering::address_pair(uint32_t index, bool uniform) {
-  const uint32_t guard = std::exchange(guard_, kNoRegister);
   const uint32_t pair = pair_from(index, uniform);
   keep_pair(reg(index, uniform), reg(index + 1, uniform), pair, uniform);
-  guard_ = guard;
   return pair;
 }
 
@@ -199,6 +197,10 @@ uint32_t SassLowering::bank(const sass::Operand& o, uint32_t bytes) {
 }
 
 uint32_t SassLowering::address(const sass::Operand& o, bool global) {
+  return unguarded([&] { return sum_of_parts(o, global); });
+}
+
+uint32_t SassLowering::sum_of_parts(const sass::Operand& o, bool global) {
   auto refused = [&] {
     fail("the engine does not execute '" + std::string(in_->spelling) + "' at " + std::string(o.text));
     return kNoRegister;
@@ -405,6 +407,23 @@ void SassLowering::emit_fills() {
   const bool negated = std::exchange(guard_negated_, false);
   for (const auto& [code, number] : *fills) copy(reg(code & 255, false, true), constant(number, 4), 4);
   guard_ = guard, guard_negated_ = negated;
+}
+
+bool SassLowering::compare(const std::string& how, const std::string& type, char width, uint32_t a,
+                           uint32_t b, size_t k) {
+  const std::string place = std::string(", %") + width;
+  const auto line = [&](const std::string& compared, const std::string& results, int first) {
+    return "setp" + compared + type + " " + results + place + std::to_string(first) + place +
+           std::to_string(first + 1);
+  };
+  const uint32_t p = predicate_result(0);
+  if (slot(1)->index != sass::kTrue)
+    return ptx(line(how, "%p0|%p1", 2) + ", %p4", {p, predicate_result(1), a, b, predicate(k)});
+  const sass::Operand& with = *slot(k);
+  const size_t combined = how.rfind(".and");
+  if (with.index == sass::kTrue && !with.inverted && combined != std::string::npos)
+    return ptx(line(std::string(how).erase(combined, 4), "%p0", 1), {p, a, b});
+  return ptx(line(how, "%p0", 1) + ", %p3", {p, a, b, predicate(k)});
 }
 
 bool SassLowering::select(uint32_t d, size_t k, uint32_t a, uint32_t b) {
