@@ -528,7 +528,7 @@ void compile_runs(Code& code) {
       drop_unread(checked, local);
       run.checked_at = append(checked, local, run.spans.get());
     }
-    if (run.spans && !run.spans->slice.empty()) 
+    if (run.spans && !run.spans->slice.empty())
       run.prepare_at = append(run.spans->slice, run.spans->local(), nullptr);
   }
   for (const auto& [at, count] : filled) {

@@ -126,6 +126,8 @@ class Schedule {
 
 }  // namespace
 
-std::vector<Instr> scheduled(std::span<const Instr> parts, Spans* spans) { return Schedule(parts, spans).run(); }
+std::vector<Instr> scheduled(std::span<const Instr> parts, Spans* spans) {
+  return Schedule(parts, spans).run();
+}
 
 }  // namespace triton_runner::simt
