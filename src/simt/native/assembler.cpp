@@ -202,6 +202,12 @@ size_t Assembler::far_jump(uint8_t condition) {
   return bytes.size();
 }
 
+size_t Assembler::jump_always() {
+  byte(0xe9);
+  word(0);
+  return bytes.size();
+}
+
 void Assembler::land(size_t jump) {
   const size_t by = bytes.size() - jump;
   for (size_t k = 0; k < 4; ++k) bytes[jump - 4 + k] = static_cast<uint8_t>(by >> (8 * k));

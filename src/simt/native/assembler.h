@@ -150,6 +150,8 @@ class Assembler {
   // The same where no element has the mask; jump_again() does what the last of these jumps did.
   virtual size_t jump_if_none(int mask);
   size_t jump_again();
+  // The same always.
+  size_t jump_always();
   void land(size_t jump);
   // rsi = where constants are.
   void constants_at(const void* place);

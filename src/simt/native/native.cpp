@@ -18,6 +18,7 @@
 #include <triton_runner/lanes/functions.h>
 #include <triton_runner/lanes/sums.h>
 
+#include "native/schedule.h"
 #include "native/shuffle.h"
 #include "native/span_runs.h"
 #include "native/span_writer.h"
@@ -509,8 +510,8 @@ void compile_runs(Code& code) {
     if (c.kind != Constant::kThread) uniform.push_back(c.offset);
   std::sort(uniform.begin(), uniform.end());
   std::vector<uint8_t> bytes;
-  const auto append = [&](std::span<const Instr> body, std::span<const uint32_t> local) {
-    const std::vector<uint8_t> written = write_native(body, {uniform, local});
+  const auto append = [&](std::span<const Instr> body, std::span<const uint32_t> local, Spans* spans) {
+    const std::vector<uint8_t> written = write_native(scheduled(body, spans), {uniform, local});
     const size_t at = bytes.size();
     bytes.insert(bytes.end(), written.begin(), written.end());
     bytes.resize((bytes.size() + 63) / 64 * 64);
@@ -520,14 +521,15 @@ void compile_runs(Code& code) {
     std::vector<uint32_t> local = local_places(code, run.body, run.begin, run.begin + run.count);
     std::vector<Instr> checked = run.body;
     drop_unread(run.body, local);
-    run.checked_at = run.at = append(run.body, local);
+    run.checked_at = run.at = append(run.body, local, run.spans.get());
     if (run.spans && (!run.spans->block.is_needed || run.spans->block.is_silent) &&
         std::ranges::any_of(run.spans->accesses, [](const auto& a) { return a.guard != kNoRegister; })) {
       for (const Spans::Access& a : run.spans->accesses) std::erase(local, a.guard);
       drop_unread(checked, local);
-      run.checked_at = append(checked, local);
+      run.checked_at = append(checked, local, run.spans.get());
     }
-    if (run.spans && !run.spans->slice.empty()) run.prepare_at = append(run.spans->slice, run.spans->local());
+    if (run.spans && !run.spans->slice.empty())
+      run.prepare_at = append(run.spans->slice, run.spans->local(), nullptr);
   }
   for (const auto& [at, count] : filled) {
     Instr& in = code.instrs[at];

@@ -325,33 +325,6 @@ bool SpanFinder::add_barrier(uint32_t at) {
   return true;
 }
 
-std::vector<Instr> SpanFinder::body() const {
-  std::vector<Instr> body, waiting;
-  for (const Instr& in : parts_) {
-    std::vector<uint32_t> reads, writes;
-    each_read(in, native_row(in.run), [&](uint32_t p) { reads.push_back(p); });
-    each_write(in, [&](uint32_t p) { writes.push_back(p); });
-    const auto has = [](const std::vector<uint32_t>& all, uint32_t p) {
-      return std::find(all.begin(), all.end(), p) != all.end();
-    };
-    const SpanPart* span = span_of(in);
-    for (size_t i = 0; i < waiting.size();) {
-      bool is_needed = (span && span->store) || ends_phase(in);
-      each_read(waiting[i], nullptr, [&](uint32_t p) { is_needed = is_needed || has(writes, p); });
-      each_write(waiting[i], [&](uint32_t p) { is_needed = is_needed || has(reads, p) || has(writes, p); });
-      if (!is_needed) {
-        ++i;
-        continue;
-      }
-      body.push_back(waiting[i]);
-      waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
-    }
-    (span && !span->store ? waiting : body).push_back(in);
-  }
-  body.insert(body.end(), waiting.begin(), waiting.end());
-  return body;
-}
-
 // The place that has it before the run: the register's own, or a new one of its first lanes.
 uint32_t SpanFinder::place_of(const Fact& f) {
   if (f.part == kNoPart) return f.place;
@@ -480,7 +453,7 @@ struct Range {
 };
 
 // Native code goes through a run 16 lanes at a time, so that no store may come to what another lane accesses. The same piece,
-// lane by lane, is none's but the lane's.
+// lane by lane, is none's but the lane's, which has its accesses in order but for loads that stores have passed.
 bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins) {
   const auto range = [&](size_t i) {
     const Spans::Access& a = accesses[i];
@@ -493,7 +466,8 @@ bool is_apart(std::span<const Spans::Access> accesses, std::byte* const* begins)
     if (mine.meets(stored) || (accesses[i].store && mine.meets(loaded)))
       for (size_t k = 0; k < i; ++k) {
         if (!accesses[i].store && !accesses[k].store) continue;
-        const bool is_same = begins[i] == begins[k] && accesses[i].bytes == accesses[k].bytes;
+        const bool is_same =
+            begins[i] == begins[k] && accesses[i].bytes == accesses[k].bytes && accesses[k].passed < i;
         if (!is_same && mine.meets(range(k))) return false;
       }
     (accesses[i].store ? stored : loaded).take_in(mine);

@@ -101,6 +101,8 @@ struct Spans {
     uint32_t guard = kNoRegister;  // the place of a copy of its guard, which only a checked run leaves there
     bool guard_flip = false;
     uint32_t first = 0, lanes = 0;  // that may make it
+    uint32_t passed =
+        0;  // the last store that native code makes before this load and the instructions after it; 0: none
   };
   // Seen says where an access began the last time, and where it was taken to begin the next time; 0: there was none.
   struct Seen {
@@ -166,8 +168,7 @@ class SpanFinder {
   bool has_accesses() const { return !accesses_.empty() || block_.is_needed; }
   bool is_silent() const { return !accesses_.empty() && block_.is_needed; }
   size_t size() const { return parts_.size(); }
-  // The parts of the run as they are to be written: loads are where what they load is needed.
-  std::vector<Instr> body() const;
+  const std::vector<Instr>& body() const { return parts_; }
   std::shared_ptr<Spans> finish();
 
  private:

@@ -408,6 +408,22 @@ TEST(two_stores_to_one_place_are_told_apart) {
   CHECK_EQ(run(*kernel, kSeed, exec::kCheckRace, false, found), one_by_one);
 }
 
+// Two rows are exchanged: the second load is needed by the first store, and the first load by the second one, which native code would
+// have after the first store.
+TEST(a_load_stays_before_a_store_to_its_place) {
+  const auto kernel = load(
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry spans(.param .u64 spans_0, "
+      ".param .u64 spans_1, .param .u32 spans_2, .param .u64 spans_3, .param .u64 spans_4)\n.reqntid 64\n{\n"
+      ".reg .b32 %r<5>;\n.reg .b64 %rd<6>;\nld.param.u64 %rd1, [spans_0];\nld.param.u64 %rd2, [spans_1];\n"
+      "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmad.lo.s32 %r1, %r2, 64, %r1;\n"
+      "mad.wide.u32 %rd3, %r1, 4, %rd1;\nmad.wide.u32 %rd4, %r1, 4, %rd2;\nld.global.b32 %r3, [%rd3];\n"
+      "ld.global.b32 %r4, [%rd4];\nst.global.b32 [%rd3], %r4;\nst.global.b32 [%rd4], %r3;\nret;\n}\n");
+  CHECK_EQ(run(*kernel, 0, kOneByOne, false, found), "");
+  expected = found;
+  CHECK_EQ(run(*kernel, 0, 0, false, found), "");
+  CHECK(std::memcmp(&expected, &found, sizeof found) == 0);
+}
+
 // A predicate guards a store of the first threads, and then, as another one, a store of a block's whole row, which the next
 // block reads.
 TEST(a_guard_that_is_overwritten_guards_what_comes_after_it) {

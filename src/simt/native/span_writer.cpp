@@ -164,9 +164,18 @@ void SpanWriter::store(uint32_t index, std::span<const int> words, std::span<con
     begin(index, 1);
     return a_.with_memory(kStore, words[0], 0, Memory{kRcx, 4, 0}, k);
   }
+  if (k && !a_.use().has_masks()) {  // mostly all lanes are on
+    const size_t all = a_.jump_if_all(k);
+    begin(index, words.size());
+    store_eight(words, t, k);
+    const size_t done = a_.jump_always();
+    a_.land(all);
+    store(index, words, t, 0, k2);
+    return a_.land(done);
+  }
   const bool is_four = words.size() == 4;
   begin(index, words.size());
-  if (!a_.use().has_masks()) return store_eight(words, t, k);
+  if (!a_.use().has_masks()) return store_eight(words, t, 0);
   if (k) a_.vector(kSignsOfMask, t[3], 0, k);
   // A vector of words that are in order_, of the lanes of `numbers`.
   const auto put_ordered = [&](int from, const Orders::Words& numbers, uint32_t row) {

@@ -36,9 +36,9 @@ constexpr Bytes spread(uint8_t which) {
 // The pairs have halves or quarters of these entries, by the bits 16 to 23 (of which the last is the exponent's): what is left of x
 // are 16 bits, less 2^15.
 template <size_t kEntries>
-struct Tables {
+struct UnitTables {
   uint32_t c0[kEntries], c12[kEntries], pairs[256][2];
-  Tables(lanes::Operation operation, uint32_t add, int32_t sign) : c0{}, c12{}, pairs{} {
+  UnitTables(lanes::Operation operation, uint32_t add, int32_t sign) : c0{}, c12{}, pairs{} {
     const auto entries = lanes::special_function(operation);
     constexpr uint32_t kPoint = kEntries == 64 ? 17 : 16;
     for (uint32_t i = 0; i < kEntries; ++i) {
@@ -59,8 +59,8 @@ struct Tables {
 };
 
 struct Constants {
-  alignas(64) Tables<64> ex2{lanes::Operation::kEx2, 126u << 25, 1};  // with the exponent's bias
-  Tables<128> rcp{lanes::Operation::kRcp, 0, -1};
+  alignas(64) UnitTables<64> ex2{lanes::Operation::kEx2, 126u << 25, 1};  // with the exponent's bias
+  UnitTables<128> rcp{lanes::Operation::kRcp, 0, -1};
   alignas(64) Bytes first = spread(0), second = spread(1);
   std::array<uint16_t, 32> upper;  // 2^10
   std::array<uint32_t, 8> words[std::size(kWords)];
