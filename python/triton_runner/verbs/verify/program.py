@@ -150,6 +150,11 @@ class Selection(launchers.Selection):
         self.left.out, self.left.others = self.left_out, sorted(self.others)
         return found
 
+    def stopped(self, call: Call) -> None:
+        """Judges a launch that ended the program by a fault, and that was left out before."""
+        self.left.timed -= _is_timed()
+        self._judge(call)
+
     def _judge(self, call: Call) -> int:
         self.judged.append(self._judged_of(call))
         return len(self.judged) - 1
@@ -312,6 +317,9 @@ class Judging:
             go()
         except KernelTrap:
             self._trapped.add(call.name)  # what it left unwritten is a consequence
+            if number is None and call.name not in self._selection.others:
+                with uninit.paused():
+                    self._selection.stopped(call)
             raise
         if number is not None:
             judged = self._selection.judged[number]

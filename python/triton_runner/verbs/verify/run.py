@@ -194,7 +194,8 @@ class Verdict:
         if not self.judged:
             others = self.left.others
             names = f" of that name; others were: {', '.join(others)}" if others else ""
-            return [*lines, f"no kernel was launched{names}"]
+            is_launched = self.left.timed or self.left.elsewhere
+            return [*lines, "no launch was judged" if is_launched else f"no kernel was launched{names}"]
         return [*lines, *self._notes, *self._by_verdict()]
 
     def _by_verdict(self) -> list[str]:
