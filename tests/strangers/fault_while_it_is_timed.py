@@ -1,5 +1,6 @@
-"""An autotuned kernel that reads beyond its rows, as products do that mask K alone. The first launch that does
-it is one of those by which the autotuner chooses, which are not judged: it ends the program, and is judged then.
+"""An autotuned kernel that reads beyond its rows, as products do that mask K alone. The first launch that
+does it is one of those by which the autotuner chooses, which are not judged: it ends the program, and is
+judged then.
 
 $ verify FILE masked
 status  0
