@@ -318,3 +318,11 @@ def test_what_a_failure_shows(tmp_path):
     assert "the grid of kernel 'add' is the number 3" in tests["test_grid"]
     assert "must match the size" in tests["test_of_torch"]
     assert shown.count("--triton-pretend-cuda") == 2
+
+
+@pytest.mark.parametrize(("line", "hints"), [("torch.cuda.current_device()", 1), ("torch.ones(3)[4]", 0)])
+def test_a_file_that_asks_for_cuda_as_it_is_imported(line, hints, tmp_path):
+    (tmp_path / "test_of_a_gpu.py").write_text(f"import torch\n{line}\n")
+    words = ["-m", "pytest", "--triton=cpu", "-q", "-p", "no:cacheprovider", "test_of_a_gpu.py"]
+    done = warm.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout.count("--triton-pretend-cuda") == hints, done.stdout

@@ -8,6 +8,7 @@ the order of atomics are determined first, so that no other step blames somethin
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 import time
@@ -22,7 +23,7 @@ from triton_runner._base.errors import DiagnosticError
 from triton_runner._base.levels import MLIR, binary_level, levels_of
 from triton_runner._code import atomics, rounding
 from triton_runner._kernel import asynchronous
-from triton_runner._kernel.cases import copies, masks, reach, reads, severity
+from triton_runner._kernel.cases import associative, copies, masks, reach, reads, severity
 from triton_runner._kernel.cases.noise import Noise, is_float
 from triton_runner._kernel.cases.results import Bits, Judged, NotRun, Ran
 from triton_runner._kernel.compiling import failures
@@ -100,6 +101,7 @@ class Judging:
         self.other_timings()
         self.on_gpu()
         self.between_levels()
+        self.groups()
         self.with_references()
         self.lost_time()
         return self.judged(started)
@@ -374,10 +376,7 @@ class Judging:
             exact = {above, level} == set(MLIR)
             differences = _differences(self.noise, a, b, exact)
             if above == "ttgir" and not all(one.agrees for one in differences):
-                hardware = self._as_hardware(a, b)
-                if hardware is not a:
-                    self._rounded(a, hardware)
-                a = hardware
+                a = self._as_rounded(a, self._as_hardware(a, b))
                 differences = _differences(self.noise, a, b, exact)
             unusual = {one.argument for one in differences if not one.agrees}
             while not all(one.agrees for one in differences) and not is_decided and self._perturb():
@@ -408,15 +407,36 @@ class Judging:
             return above
         return run if all(map(distance.same_are_numbers, above.pairs(run).values())) else above
 
-    def _rounded(self, exact: Outcome, hardware: Outcome) -> None:
-        """Notes the outputs that the hardware rounds further from the exact ones than rounding in f32 can."""
-        product = rounding.product_of_fp8(self.launch.texts["ttgir"])
+    def _as_rounded(self, exact: Outcome, hardware: Outcome) -> Outcome:
+        """The run as the hardware rounds it, with a note on the outputs that it rounds further from the exact
+        ones than rounding in f32 can. The exact run, if elements in other groups are the reason, which is no
+        rounding."""
         pairs = {name: pair for name, pair in exact.pairs(hardware).items() if not pair.is_same()}
-        for one in self._explained(pairs):
-            if not one.agrees:
-                size = distance.of_pair(pairs[one.argument])
-                advice = rounding.ADVICE if product is not None else ""
-                self.findings.rounded(one, size, product, rounding.cause(product), advice)
+        far = [one for one in self._explained(pairs) if not one.agrees]
+        if far and self.combined is not None:
+            return exact
+        product = rounding.product_of_fp8(self.launch.texts["ttgir"]) if far else None
+        for one in far:
+            size = distance.of_pair(pairs[one.argument])
+            advice = rounding.ADVICE if product is not None else ""
+            self.findings.rounded(one, size, product, rounding.cause(product), advice)
+        return hardware
+
+    @functools.cached_property
+    def combined(self) -> associative.Grouped | None:
+        """The first reduction or scan whose function is not associative."""
+        return associative.first(self.launch)
+
+    def groups(self) -> None:
+        """Reports a function of a reduction or scan that is not associative: a fault where levels differ."""
+        if self.combined is None:
+            return
+        differing = [finding.check == "levels" and finding.is_fault for finding in self.findings]
+        for number in itertools.compress(range(len(differing)), differing):
+            self.findings[number] = dataclasses.replace(self.findings[number], advice=associative.ADVICE)
+        severity_of = "fault" if any(differing) else "warning"
+        level = next((level for level in MLIR if level in self.plain), self.levels[0])
+        self.findings.add(self.combined.finding(self.launch.name, level, severity_of))
 
     def with_references(self) -> None:
         """Compares what each level leaves in the arguments with what the references leave there."""

@@ -229,7 +229,8 @@ class Judged:
             alike.setdefault((other.how, other.why), []).append(other.level)
         for (how, why), levels in alike.items():
             first, *rest = why.splitlines()
-            lines += [f"  not run: {', '.join(levels)}, {how}: {first}", *(f"    {line}" for line in rest)]
+            what = ", ".join([*levels, how] if how != "plain" else levels)
+            lines += [f"  not run: {what}: {first}", *(f"    {line}" for line in rest)]
         return "\n".join(lines)
 
 

@@ -36,6 +36,7 @@ RULES = {
     "reference": "A reference gives another result than the kernel.",
     "compared": "Nothing compares the result of the launch.",
     "levels": "A level of the compilation gives another result than the one above it.",
+    "combine": "A reduction or scan combines by a function that is not associative.",
     "drift": "Levels differ, as far as rounding explains.",
     "rounding": "The target's hardware rounds a result far from the exact one.",
     "tail": "A store of TMA writes past the end of a dimension.",

@@ -15,6 +15,7 @@ import threading
 
 from triton_runner import _settings
 from triton_runner._artifact.relaunch import pointed
+from triton_runner._base.errors import KernelTrap
 from triton_runner._code.slices import arguments_of
 from triton_runner._kernel.cases import severity
 from triton_runner._kernel.cases.results import FINE, Judged, Left
@@ -148,6 +149,11 @@ class Selection(launchers.Selection):
         found = self.look(call.name, key, lambda: self._judge(call))
         self.left.out, self.left.others = self.left_out, sorted(self.others)
         return found
+
+    def stopped(self, call: Call) -> None:
+        """Judges a launch that ended the program by a fault, and that was left out before."""
+        self.left.timed -= _is_timed()
+        self._judge(call)
 
     def _judge(self, call: Call) -> int:
         self.judged.append(self._judged_of(call))
@@ -306,7 +312,13 @@ class Judging:
         with uninit.paused():
             number = self._selection.see(call)
             before = None if number is None else self._mismatch.before(number, call)
-        go()
+        try:
+            go()
+        except KernelTrap:
+            if number is None and call.name not in self._selection.others:
+                with uninit.paused():
+                    self._selection.stopped(call)
+            raise
         if number is not None:
             judged = self._selection.judged[number]
             if threading.current_thread() is not threading.main_thread():

@@ -323,6 +323,11 @@ class Plugin:
             self._test = None
         return report
 
+    def pytest_exception_interact(self, call, report):
+        """Names the option below a file of tests that cannot be imported without a GPU."""
+        if isinstance(report, pytest.CollectReport) and self._asks_for_cuda(call.excinfo.value):
+            report.sections.append(("triton-runner", _CUDA))
+
     def _asks_for_cuda(self, error: BaseException) -> bool:
         is_there = self._options.triton_pretend_cuda or self._device != "cpu"
         return not is_there and running.asks_for_cuda(error)

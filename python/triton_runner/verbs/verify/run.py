@@ -45,7 +45,7 @@ _INTERRUPTED = 130
 _STATUS = {"right": (0, 0), NO_FAULT: (0, 125), NONDETERMINISTIC: (0, 1), "wrong": (1, 1)}
 _UNJUDGED = (125, 125)
 _SHOWN = 4  # checks of the program that are named
-_IDLE = "no program of {} stores anything in this launch, so that no comparison depends on it"
+_IDLE = "no program of {} stores anything in this launch"
 _EACH = (
     "no check here is known to compare every element of the result{}: assert_close(result, expected) of "
     "torch.testing does, and so does --reference FILE:FUNCTION"
@@ -83,6 +83,8 @@ class JudgedProgram:
         shown = [f"    {source}"] * bool(source)
         if it.how == "raised":
             first = (it.message or "").strip().partition("\n")[0].removeprefix("error: ")
+            if it.error == "KernelTrap":
+                return [f"a fault of the launch{place} ended the program: {first}", *shown]
             what = "'s assertion failed" if it.error == "AssertionError" else f"'s own {it.error} ended it"
             what = (
                 " ended" if it.error == "DiagnosticError" else what
@@ -192,7 +194,8 @@ class Verdict:
         if not self.judged:
             others = self.left.others
             names = f" of that name; others were: {', '.join(others)}" if others else ""
-            return [*lines, f"no kernel was launched{names}"]
+            is_launched = self.left.timed or self.left.elsewhere
+            return [*lines, "no launch was judged" if is_launched else f"no kernel was launched{names}"]
         return [*lines, *self._notes, *self._by_verdict()]
 
     def _by_verdict(self) -> list[str]:
@@ -207,7 +210,7 @@ class Verdict:
             return [f"the result was compared by {_some(names, kind)}" for kind, names in by.items()]
         if self.verdict == NO_FAULT:
             idle = [one for one in self._all(NO_FAULT) if one.stores_nothing]
-            told = [_IDLE.format(_names(idle))] if idle else []
+            told = [f"{_IDLE.format(_names(idle))}, so that no comparison depends on it"] if idle else []
             these = [one for one in self._all(NO_FAULT) if not one.stores_nothing]
             if not these:
                 return told
@@ -225,6 +228,10 @@ class Verdict:
         ]  # fmt: skip
 
     def _of_wrong(self) -> list[str]:
+        idle = [one for one in self.judged if one.stores_nothing and not one.only_tells]
+        return [*([_IDLE.format(_names(idle))] if idle else []), *self._faults()]
+
+    def _faults(self) -> list[str]:
         faults = collections.Counter(
             f"{finding.check} in {one.kernel}{f' at {finding.file}:{finding.line}' if finding.file else ''}"
             for one in self.judged for finding in one.findings if finding.is_fault

@@ -61,8 +61,7 @@ class Goal:
 
     def middle(self, values: numpy.ndarray, of: numpy.ndarray) -> float:
         """The distance of half of these elements."""
-        with numpy.errstate(all="ignore"):
-            apart = numpy.nan_to_num(numpy.abs(values - self.want)[of], nan=math.inf)
+        apart = numpy.nan_to_num(numpy.abs(values - self.want)[of], nan=math.inf)
         return float(numpy.median(apart)) if apart.size else 0.0
 
     def apart(self, values: numpy.ndarray) -> float:
@@ -105,6 +104,7 @@ class Search:
         self._timeout = 10.0
         self._whole: tuple | None = None  # the launch and the goals, where one program is tried first
 
+    @numpy.errstate(all="ignore")  # changed kernels compute infinities and NaNs
     def found(self) -> list[Found]:
         """The changes that do it, the best first."""
         began = time.process_time()
@@ -304,18 +304,16 @@ class Search:
             return None
         if run.trap is not None:
             return None
-        with numpy.errstate(all="ignore"):
-            return [goal.of(run.arrays) for goal in self._goals]
+        return [goal.of(run.arrays) for goal in self._goals]
 
 
 def _step(now: float, new: numpy.ndarray, before: float, old: numpy.ndarray, want: numpy.ndarray, share=0.5):
     """The next number to try, by what it did to the elements that it moved most; None: there is none."""
-    with numpy.errstate(all="ignore"):
-        moved = numpy.where(numpy.isfinite(new - old), numpy.abs(new - old), 0)
-        most = moved >= share * moved.max(initial=0.0)
-        if not moved.max(initial=0.0):
-            return None
-        further = now + float(numpy.median(((want - new) * (now - before) / (new - old))[most]))
+    moved = numpy.where(numpy.isfinite(new - old), numpy.abs(new - old), 0)
+    most = moved >= share * moved.max(initial=0.0)
+    if not moved.max(initial=0.0):
+        return None
+    further = now + float(numpy.median(((want - new) * (now - before) / (new - old))[most]))
     return further if math.isfinite(further) and abs(further) < 1e30 else None
 
 
@@ -332,10 +330,9 @@ def _begun(carried, source: str):
 
 def _ratios(goal: Goal, values: numpy.ndarray) -> tuple:
     """The one factor by which all elements that differ do, if there is one."""
-    with numpy.errstate(all="ignore"):
-        ratios = (values / goal.want)[~goal.agree(values)]
-        middle = float(numpy.median(ratios))
-        is_one = math.isfinite(middle) and (numpy.abs(ratios - middle) <= _SAME * abs(middle)).all()
+    ratios = (values / goal.want)[~goal.agree(values)]
+    middle = float(numpy.median(ratios))
+    is_one = math.isfinite(middle) and (numpy.abs(ratios - middle) <= _SAME * abs(middle)).all()
     return (middle,) if is_one and middle else ()
 
 
