@@ -1,6 +1,7 @@
 """Settings of all Python tests: the CPU is the device, and compiled kernels go to a temporary folder."""
 
 import atexit
+import collections
 import os
 import pathlib
 import shutil
@@ -23,6 +24,7 @@ FOLDERS = sorted(path for path in (ROOT / "tests" / "python").iterdir() if path.
 TESTS = ROOT / "tests"
 sys.path[:0] = [str(ROOT / "examples"), str(TESTS), str(TESTS / "corpus"), *map(str, FOLDERS)]
 import corpus  # noqa: E402
+import run_all  # noqa: E402
 
 corpus.unpacked()  # pages and tests name files of build/corpus
 
@@ -72,7 +74,10 @@ PROGRAMS = [
     "test_commands[doc/guide/passes.md]", "test_commands[doc/guide/pytest.md]",
     "test_commands[doc/guide/shapes.md]", "test_commands[doc/guide/ghosts.md]",
     "test_commands[doc/guide/assembler.md]", "test_room", "test_commands[doc/reference/views.md]",
-    "test_commands[doc/guide/torch-bisect.md]", "test_lines",
+    "test_commands[doc/guide/torch-bisect.md]", "test_lines", "test_commands[doc/guide/prove.md]",
+    "test_commands[doc/guide/cuda.md]", "test_commands[doc/guide/tune.md]",
+    "test_commands[doc/guide/judge.md]", "test_commands[doc/guide/registers.md]",
+    "test_commands[doc/guide/compiler-tips.md]", "test_commands[doc/reference/cli.md]",
 ]  # fmt: skip
 
 # Machine code beside PTX, random kernels, AMD's launches, passes inside LLVM: marked `machine`, with a turn
@@ -84,18 +89,118 @@ MACHINE = [
     "test_kernels_are_decoded_letter_by_letter", "test_rows_and_operands_are_decoded_to_their_text",
 ]  # fmt: skip
 
+# What verbs do at length (each test compiles or judges several times), one more use of a verb of which other
+# uses stay. They are marked `verbs`, with a turn of their own.
+VERBS = [
+    "test_results_that_differ_say_by_how_much", "test_the_time_on_a_chip_is_a_figure",
+    "test_the_gate_against_an_earlier_run", "test_levels_are_configurations",
+    "test_figures_are_those_of_resources", "test_the_launch_that_goes_wrong_first",
+    "test_judged_at_the_lowest_level_that_was_chosen", "test_the_verdict_in_a_file",
+    "test_a_right_program", "test_rounding_alone", "test_the_page_and_the_findings_of_ci",
+    "test_libraries_of_another_environment", "test_the_interpreter_from_outside",
+    "test_reduce::test_levels_that_disagree", "test_faults_planted_in_an_attention_kernel_in_python",
+    "test_an_invented_release_differs_as_its_row_says",
+    "test_an_invented_release_can_be_fetched_and_compiled_with",
+    "test_texts_of_an_invented_release_are_read_and_written",
+    "test_an_invented_distribution_differs_as_its_row_says",
+    "test_an_invented_distribution_can_be_fetched_and_compiled_with",
+    "test_texts_of_an_invented_distribution_have_its_ops",
+    "test_a_wrong_ldmatrix_offset_is_pinned_to_what_it_loads",
+    "test_every_kind_of_value_does_as_with_triton", "test_a_case_is_bisected_and_compared",
+    "test_a_kernel_of_torch_compile", "test_a_bisection_has_the_schema_of_its_classes",
+    "test_the_ledger_is_that_of_the_command", "test_findings_of_the_other_verbs",
+    "test_other_inputs_are_said_before_other_outputs",
+    "test_a_comparison_with_an_earlier_run_that_failed",
+    "test_a_stored_crash_without_its_reproducer_is_seen_again",
+    "test_an_autotuned_kernel_takes_its_first_configuration",
+    "test_a_program_that_goes_on_after_a_failure_is_judged",
+    "test_warps_and_stages_of_a_launch_without_an_autotuner",
+    "test_answers_to_tasks_of_other_benchmarks", "test_what_an_answer_does_in_later_calls",
+    "test_a_task_that_is_too_large_is_scaled", "test_a_captured_case_is_reduced",
+    "test_another_python_that_imports_us_first", "test_a_layout_is_drawn",
+    "test_torch_compile_is_not_in_the_way_of_uninit",
+]  # fmt: skip
+
+# Matrices of levels, targets, layouts, types, kernels or verbs, whose members cost much together: each N-th
+# of "file::test" runs with every change. The others are marked `matrices`, with a turn of their own.
+MATRICES = {
+    "test_translate::test_the_installed_compiler_takes_it": 5,
+    "test_broken_programs::test_a_broken_program_is_reported": 3,
+    "test_broken_programs::test_nothing_is_said_of_a_program_that_is_right": 5,
+    "test_gluon_language::test_conversions": 5, "test_gluon_language::test_shared_layouts": 5,
+    "test_gluon_language::test_reductions": 5, "test_gluon_hopper::test_operands_of_wgmma": 5,
+    "test_gluon_blackwell::test_through_tensor_memory": 5, "test_gluon_im2col::test_a_convolution": 5,
+    "test_gluon_blackwell_clusters::test_a_product_of_several_blocks": 3,
+    "test_gluon_copies::test_a_block_at_the_edge": 5, "test_gluon_examples::test_an_example": 4,
+    "test_tlx::test_the_artifacts_are_clean_under_the_checks": 5,
+    "test_amdgcn::test_products": 7, "test_amdgcn::test_rows": 7,
+    "test_amdgcn::test_sorted_bytes_and_divided_long_integers": 4,
+    "test_hsaco::test_kernels_run_from_their_bytes": 4,
+    "test_bits::test_classes_and_causes_that_are_known": 4,
+    "test_machine_code::test_what_is_reported_of_ptx_is_reported_of_its_machine_code": 4,
+    "test_pointer_objects::test_nothing_outside_is_touched": 5,
+    "test_pointer_objects::test_any_fields_of_a_tensor": 5,
+    "test_resources::test_binaries_say_what_ptxas_said": 5,
+    "test_dump_examples::test_by_stores": 5, "test_dump_examples::test_statements_at_other_levels": 4,
+    "test_dump_registers::test_a_value_of_ttgir": 3,
+    "test_dump_register_stores::test_every_opcode_has_the_observers_records": 5,
+    "test_dump_register_stores::test_ptxas_takes_it": 5,
+    "test_dump_combine::test_looking_changes_nothing": 7, "test_dump_insert::test_accumulators": 3,
+    "test_right_programs::test_a_right_program_is_not_called_wrong": 4,
+    "test_changes::test_the_line_of_each_kind": 4,
+    "test_verify_right::test_statements_that_stand_in_one_line": 2,
+    "test_out_of_bounds::test_a_far_address_may_come_of_an_overflow": 4,
+    "test_reduce::test_faults_planted_in_an_attention_kernel": 4,
+    "test_compiler_failures::test_a_compiler_that_fails_is_a_line_and_no_verdict": 4,
+    "test_compiler_failures::test_run_says_what_the_compiler_died_of": 4,
+    "test_sessions::test_session": 3, "test_dap_sessions::test_session": 3,
+    "test_mistakes::test_mistakes": 3, "test_json_output::test_one_document_on_stdout": 3,
+    "test_shown_errors::test_another_triton": 3,
+    "test_bisection_inputs::test_what_the_tensor_cores_round_is_no_fault_of_a_pass": 3,
+    "test_bad_usage::test_a_file_that_raises": 5, "test_bad_usage::test_a_file_that_asks_for_its_device": 3,
+    "test_printed_commands::test_a_command_of_a_message": 4,
+    "test_printed_commands::test_the_note_of_a_program_and_of_a_case": 3,
+    "test_progress::test_a_program_that_triton_is_at_work_for": 2,
+    "test_counts::test_counts_of_a_case_are_those_worked_out": 4,
+    "test_pretend_details::test_another_python_runs_as_the_program_does": 4,
+    "test_graphs::test_graphs": 3, "test_examples::test_example": 3,
+    "test_cuda_program::test_a_long_launch_says_what_it_is_at_and_ends_at_ctrl_c": 3,
+    "test_cuda_program::test_a_case_has_the_variables_as_the_launch_found_them": 3,
+    "test_cuda_program::test_a_launch_that_is_refused_says_why": 3,
+    "test_device_fake::test_every_level_reaches_the_driver": 3,
+    "test_prove_planted::test_a_right_kernel_is_proved": 3,
+    "test_prove_planted::test_another_right_kernel_is_proved": 3,
+    "test_prove_planted::test_a_wrong_kernel_is_refuted_or_unknown": 3,
+    "test_prove_planted::test_another_wrong_kernel_is_refuted_or_unknown": 3,
+    "test_prove_assumed::test_tensors_of_one_shape_are_not_parted_to_refute": 3,
+    "test_prove_odd::test_no_answer_is_wrong": 3,
+}  # fmt: skip
+
 
 def pytest_collection_modifyitems(items):
+    members = collections.Counter()
     for item in items:
-        names = {item.path.stem, item.originalname, item.name}
+        key = f"{item.path.stem}::{item.originalname}"
+        names = {item.path.stem, item.originalname, item.name, key}
         if names & set(SHARE):
             item.add_marker("share")
         elif names & set(PROGRAMS):
             item.add_marker("programs")
         elif names & set(MACHINE):
             item.add_marker("machine")
+        elif names & set(VERBS):
+            item.add_marker("verbs")
+        elif key in MATRICES and is_by_default(item):
+            if members[key] % MATRICES[key]:
+                item.add_marker("matrices")
+            members[key] += 1
     place = {f"test_{name}": at for at, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
+def is_by_default(item) -> bool:
+    """Whether no mark keeps it from the part that every change runs."""
+    return not any(item.get_closest_marker(name) for name in ("long", *run_all.MARKS))
 
 
 @pytest.fixture(autouse=True)
