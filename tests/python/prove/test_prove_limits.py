@@ -60,7 +60,8 @@ def test_z3_counts_its_own_work(monkeypatch):
 def test_a_question_is_asked_once(monkeypatch):
     """Also by another solver; with other bounds or another limit it is another question."""
     asked, check = [], Encoder.check
-    monkeypatch.setattr(Encoder, "check", lambda self, seconds: [asked.append(seconds), check(self, seconds)][1])
+    counted = lambda self, seconds: [asked.append(seconds), check(self, seconds)][1]  # noqa: E731
+    monkeypatch.setattr(Encoder, "check", counted)
     monkeypatch.setattr(solver, "_answers", {})
     x, y = symbol("x of a question"), symbol("y of a question")
     for _ in range(2):

@@ -126,8 +126,8 @@ _answers: dict = {}  # of contradict(): {a question: its answer}
 
 
 def contradict(conds, bounds: dict, seconds: float) -> bool | None:
-    """True: conditions cannot hold together; None: Z3 did not answer in time. Answers are kept: a kernel is
-    read again beside its TTGIR, and where its tensors are alike, and then asks most of its questions again."""
+    """True: conditions cannot hold together; None: Z3 did not answer in time. Answers are kept: a kernel that
+    is read again, beside its TTGIR or where tensors are alike, asks most of its questions again."""
     key = (*conds,), frozenset(bounds.items()), resources(seconds)
     if key not in _answers:
         answer = Encoder(conds, bounds).check(seconds)
