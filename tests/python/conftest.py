@@ -87,7 +87,7 @@ MACHINE = [
     "test_sass_releases", "test_sass_pairs", "test_hazards", "test_differential", "test_amd_launch",
     "test_bisection_llvm", "test_bisection_undefined", "test_assemble", "test_source_map",
     "test_machine_registers", "test_machine_code_is_reported_as_its_ptx_is",
-    "test_engine_gives_the_bits_of_hardware[mma.py]",
+    "test_engine_gives_the_bits_of_hardware[mma.py]", "test_engine_gives_the_bits_of_hardware[im2col.py]",
     "test_kernels_are_decoded_letter_by_letter", "test_rows_and_operands_are_decoded_to_their_text",
 ]  # fmt: skip
 
@@ -153,7 +153,10 @@ VERBS = [
     "test_what_is_not_followed_of_tasks_is_unknown", "test_a_divisor_that_is_a_stride_of_another_tensor",
     "test_somebody_says_the_shape_of_a_tensor_that_is_alike", "test_shapes::test_a_clock_that_is_another",
     "test_warnings_of_numpy_stay_inside", "test_fmad::test_environment", "test_what_autotuning_chose",
-    "test_a_batch_of_one",
+    "test_a_batch_of_one", "test_an_answer_stays_within_its_bounds",
+    "test_a_message_cannot_move_the_cursor", "test_what_is_no_answer_is_told_with_its_line",
+    "test_planted_faults_have_their_line_and_advice", "test_other_forms_of_tasks",
+    "test_what_a_module_keeps_for_the_next_call", "test_a_coarser_rounding_than_the_references_is_noted",
 ]  # fmt: skip
 
 # Matrices of levels, targets, layouts, types, kernels or verbs, whose members cost much together: each N-th
@@ -168,8 +171,8 @@ MATRICES = {
     "test_gluon_blackwell_clusters::test_a_product_of_several_blocks": 3,
     "test_gluon_copies::test_a_block_at_the_edge": 5, "test_gluon_examples::test_an_example": 4,
     "test_tlx::test_the_artifacts_are_clean_under_the_checks": 5, "test_amdgcn::test_products": 7,
-    "test_amdgcn::test_rows": 7, "test_amdgcn::test_sorted_bytes_and_divided_long_integers": 4,
-    "test_hsaco::test_kernels_run_from_their_bytes": 4,
+    "test_amdgcn::test_rows": 7, "test_amdgcn::test_sorted_bytes_and_divided_long_integers": 5,
+    "test_hsaco::test_kernels_run_from_their_bytes": 5,
     "test_bits::test_classes_and_causes_that_are_known": 4,
     "test_machine_code::test_what_is_reported_of_ptx_is_reported_of_its_machine_code": 4,
     "test_pointer_objects::test_nothing_outside_is_touched": 5,
