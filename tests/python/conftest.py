@@ -91,8 +91,8 @@ MACHINE = [
     "test_kernels_are_decoded_letter_by_letter", "test_rows_and_operands_are_decoded_to_their_text",
 ]  # fmt: skip
 
-# What verbs do at length (each test compiles or judges several times), one more use of a verb of which other
-# uses stay. They are marked `verbs`, with a turn of their own.
+# These use verbs at length (each compiles or judges several times), beside shorter uses of the same verbs
+# that stay. They are marked `verbs`, with a turn of their own.
 VERBS = [
     "test_results_that_differ_say_by_how_much", "test_the_time_on_a_chip_is_a_figure",
     "test_the_gate_against_an_earlier_run", "test_levels_are_configurations",
