@@ -4,7 +4,7 @@
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
 #                       (ARGS=--all: every kernel from every level)
 #   make test           the tests of every change; the last line counts them (PARTS="cases python": some;
-#                       PARTS="share programs machine asan fuzz tsan releases": those that take turns in .ci/run)
+#                       PARTS="share programs machine verbs matrices asan fuzz tsan releases": those that take turns in .ci/run)
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: how cost grows;
 #                       ARGS=--write: into doc/measurements/speed.md)

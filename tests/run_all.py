@@ -7,8 +7,9 @@ other parts need is compiled beside the Python tests, which leave a quarter of t
 Without parts: those that every change runs. The rest takes turns (TURNS), by the number of commits, so that
 each part runs every few submissions: `share`, the Python tests that cost most and cover least; `programs`,
 strangers' and those of pages, and such as end in the middle, with `releases`; `machine`, those of machine
-code and of AMD's launches, with `tsan` and with `foreign`, some of numba-cuda's own tests; and `asan` with
-`fuzz` (conftest.py names the tests). Three run when they are asked for: `long`, Python tests marked so, which
+code and of AMD's launches; `verbs`, one more use of a verb each, with `foreign`, some of numba-cuda's own
+tests; `matrices`, most members of large matrices; `tsan`; and `asan` with `fuzz` (conftest.py names the
+tests). Three run when they are asked for: `long`, Python tests marked so, which
 take a minute or are one more of their kind, `ubsan`, the unit tests and cases under all that UBSan checks, of
 which `asan` leaves out the dearest, and `tsan-python`, launches by eight threads through the bindings, whose
 extension takes minutes to compile.
@@ -49,6 +50,7 @@ PYTEST = [
     *["-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder"],  # conftest.py says what comes first
     "--max-worker-restart=0",  # another process would begin the test that ended the first
 ]
+MARKS = ("share", "programs", "machine", "verbs", "matrices")  # of Python tests that take turns
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127
@@ -198,13 +200,15 @@ PARTS = [
     ),
     Part(
         "python",
-        1200,
-        lambda: [python_tests("not long and not share and not programs and not machine")],
+        900,
+        lambda: [python_tests(" and ".join(f"not {mark}" for mark in ("long", *MARKS)))],
         ("build",),
     ),
     Part("share", 600, lambda: [python_tests("share and not long")], ("build",), by_default=False),
     Part("programs", 600, lambda: [python_tests("programs and not long")], ("build",), by_default=False),
     Part("machine", 500, lambda: [python_tests("machine and not long")], ("build",), by_default=False),
+    Part("verbs", 400, lambda: [python_tests("verbs and not long")], ("build",), by_default=False),
+    Part("matrices", 600, lambda: [python_tests("matrices and not long")], ("build",), by_default=False),
     Part("long", 900, lambda: [python_tests("long")], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
     Part(
@@ -221,7 +225,15 @@ PARTS = [
 ]
 
 # The parts that run beside those of every change, in turn.
-TURNS = [("asan", "fuzz"), ("share",), ("machine", "tsan", "foreign"), ("programs", "releases")]
+TURNS = [
+    ("asan", "fuzz"),
+    ("share",),
+    ("verbs", "foreign"),
+    ("programs", "releases"),
+    ("tsan",),
+    ("machine",),
+    ("matrices",),
+]
 
 
 def turn_of_today() -> int:
@@ -383,7 +395,7 @@ def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
                 if builds:
                     built = False
                     break
-            if part.name in ("python", "share", "programs", "machine", "long", "releases"):
+            if part.name in ("python", *MARKS, "long", "releases"):
                 for line in output.splitlines():
                     if line.startswith("SKIPPED"):
                         print(line, flush=True)

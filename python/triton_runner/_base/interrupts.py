@@ -21,9 +21,11 @@ import time
 STATUS = 130
 GRACE = 0.3  # seconds from the signal until the process is ended
 _SOON = 0.01  # seconds after which a signal comes again that a callback has swallowed
+_PATIENCE = 1.0  # seconds for a line that nobody reads
 _MOMENT = 0.2  # seconds that its end waits for files to be removed
 _begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
+_saying = threading.Lock()  # held while it is written: whoever else ends the process waits for it
 
 
 @contextlib.contextmanager
@@ -159,13 +161,17 @@ def _remove(paths: list[str]) -> None:
 
 
 def say() -> None:
-    """The one line, written once."""
+    """The one line, written once, and whole."""
     global _said
+    is_held = _saying.acquire(timeout=_PATIENCE)
     if not _said:
         _said = True
         with contextlib.suppress(OSError, ValueError):
             os.write(2, b"\x1b[?25h" * os.isatty(2))  # a bar that was cut off hides the cursor
-            print("interrupted", file=sys.stderr, flush=True)
+            sys.stderr.write("interrupted\n")
+            sys.stderr.flush()
+    if is_held:
+        _saying.release()
 
 
 def end_children(of: int = 0) -> None:

@@ -55,7 +55,8 @@ ENDS = [
 
 @pytest.mark.parametrize(("end", "status", "verdict", "why"), ENDS, ids=[end[:20] for end, *_ in ENDS])
 def test_how_a_program_ends(tmp_path, end, status, verdict, why):
-    got, said = judge(tmp_path, TWICE + end, "--timeout", "5", arguments=["125"])
+    limit = ["--timeout", "5"] if "sleep" in end else []  # which a slow machine needs for the others
+    got, said = judge(tmp_path, TWICE + end, *limit, arguments=["125"])
     assert (got, said["verdict"], said["pass"]) == (status, verdict, None)
     assert [one["why"] for one in said["release"]["unknown"]] == ([why] if why else [])
 

@@ -248,7 +248,7 @@ def test_a_program_ends_with_the_process_that_started_it(tmp_path, number):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as runner:
         assert int(runner.stdout.readline()) != runner.pid
         runner.send_signal(number)
-        runner.communicate(timeout=60)  # the program holds these pipes, too: it has ended
+        runner.communicate(timeout=300)  # the program holds these pipes, too: it has ended
     assert runner.returncode == (-9 if number == signal.SIGKILL else 128 + number)
     assert left_behind(tmp_path) == []
 
@@ -262,7 +262,7 @@ def test_a_program_that_is_killed_in_a_kernel_leaves_nothing(tmp_path):
         while sum(program.cpu_times()[:2]) < began + 0.5:  # nothing but the kernel takes so long
             time.sleep(0.05)
         program.kill()
-        runner.communicate(timeout=60)  # all processes that held these pipes have ended
+        runner.communicate(timeout=300)  # all processes that held these pipes have ended
     assert runner.returncode == 128 + signal.SIGKILL
     assert left_behind(tmp_path) == []
 
@@ -286,11 +286,11 @@ def test_a_long_launch_says_what_it_is_at_and_ends_at_ctrl_c(before, word):
             runner.stdout.readline()
             line = runner.stderr.readline()
             os.killpg(runner.pid, signal.SIGINT)  # as a terminal does
-            rest = runner.communicate(timeout=60)[1]
+            rest = runner.communicate(timeout=300)[1]
         except BaseException:
             os.killpg(runner.pid, signal.SIGKILL)  # it would be waited for
             raise
-    assert re.fullmatch(r"\.\.\. cuda: launch 24: running 'forever', block \d+ of 200, [34] s\n", line)
+    assert re.fullmatch(r"\.\.\. cuda: launch 24: running 'forever', block \d+ of 200, \d+ s\n", line)
     assert "KeyboardInterrupt" in rest
     if not before and word == "spin":  # Python does not wait for children and threads then
         assert "kernel 'forever': interrupted" in rest, rest

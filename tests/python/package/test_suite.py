@@ -120,9 +120,13 @@ def test_every_part_runs_with_each_change_in_turn_or_when_it_is_asked_for(monkey
 
 
 def test_what_takes_turns_is_there():
-    """Each name of conftest's SHARE is that of a file or a test."""
-    conftest = sys.modules[next(n for n, m in sys.modules.items() if getattr(m, "SHARE", None))]
-    text = "\n".join(path.read_text() for path in (ROOT / "tests" / "python").rglob("test_*.py"))
-    files = {path.stem for path in (ROOT / "tests" / "python").rglob("test_*.py")}
-    for name in conftest.SHARE:
-        assert name in files or f"def {name.partition('[')[0]}(" in text, name
+    """Each name that conftest.py marks is that of a file or a test."""
+    conftest = sys.modules[next(n for n, m in sys.modules.items() if getattr(m, "MATRICES", None))]
+    files = {path.stem: path.read_text() for path in (ROOT / "tests" / "python").rglob("test_*.py")}
+    text = "\n".join(files.values())
+    for name in (*conftest.SHARE, *conftest.PROGRAMS, *conftest.MACHINE, *conftest.VERBS):
+        file, _, test = name.partition("[")[0].rpartition("::")
+        assert name in files or f"def {test}(" in (files[file] if file else text), name
+    for name, number in conftest.MATRICES.items():
+        file, _, test = name.partition("::")
+        assert number > 1 and f"def {test}(" in files[file], name

@@ -12,7 +12,7 @@ import warm
 pytest.importorskip("z3")
 
 import subjects
-from triton_runner.verbs.prove import apart, run
+from triton_runner.verbs.prove import apart, run, solver
 from triton_runner.verbs.prove.limit import now, resources
 from triton_runner.verbs.prove.solver import Encoder, Solver
 from triton_runner.verbs.prove.terms import (
@@ -57,6 +57,26 @@ def test_z3_counts_its_own_work(monkeypatch):
     assert now() - began < 60
 
 
+def test_a_question_is_asked_once(monkeypatch):
+    """Also by another solver; with other bounds or another limit it is another question."""
+    asked, check = [], Encoder.check
+    counted = lambda self, seconds: [asked.append(seconds), check(self, seconds)][1]  # noqa: E731
+    monkeypatch.setattr(Encoder, "check", counted)
+    monkeypatch.setattr(solver, "_answers", {})
+    x, y = symbol("x of a question"), symbol("y of a question")
+    for _ in range(2):
+        assert Solver([le(x, y * y)]).proves(ge(y * y, x)) is True
+        assert Solver([le(x, y * y)]).proves(ge(y, x)) is False
+    assert len(asked) == 2
+    assert Solver([le(x, y * y)]).proves(ge(y, x), seconds=1) is False
+    assert Solver([le(x, y * y), ge(y, 3)]).proves(ge(y, x)) is False
+    assert len(asked) == 4
+    monkeypatch.setattr(Encoder, "check", lambda *_: None)  # one that is not answered may be later
+    assert Solver([le(x, 7)]).proves(le(x, y)) is None
+    monkeypatch.setattr(Encoder, "check", check)
+    assert Solver([le(x, 7)]).proves(le(x, y)) is False
+
+
 def test_a_kernel_that_is_not_read_in_its_time():
     subject = subjects.subject("add")
     _, reader = run.read(subject, -1)
@@ -72,6 +92,7 @@ def test_z3_that_fails_does_not_answer(monkeypatch):
         raise z3.Z3Exception("out of memory")
 
     monkeypatch.setattr(z3.Solver, "check", check)
+    monkeypatch.setattr(solver, "_answers", {})  # an earlier test may have asked the same
     found = run.proof(subjects.subject("add"), ("bounds",), 5)
     (answer,) = found.answers
     assert answer.verdict == "unknown" and "Z3 did not answer within" in answer.reasons[0].text

@@ -24,7 +24,7 @@ from triton_runner.verbs.prove.results import (
     Proof,
     Reason,
 )
-from triton_runner.verbs.prove.solver import Encoder, Solver
+from triton_runner.verbs.prove.solver import Solver, contradict
 from triton_runner.verbs.prove.subject import Subject, compiled_down, of_texts
 from triton_runner.verbs.prove.terms import TRUE, atoms_of
 
@@ -194,7 +194,7 @@ def _contradictory(subject: Subject, solver: Solver, reader: Reader) -> list[Ass
     others = [fact for fact in solver.facts if fact not in parts]
 
     def clash(these) -> bool:
-        return Encoder([*others, *(cond for _, _, cond in these)], {}).check(1.0) is True
+        return contradict([*others, *(cond for _, _, cond in these)], {}, 1.0) is True
 
     if not clash(left):
         return []

@@ -101,7 +101,7 @@ class Solver:
         near, far = related(self.facts, conds, 1), related(self.facts, conds, 99)
         answer = None
         for facts in (near, far) if len(near) < len(far) else (far,):
-            answer = Encoder([*facts, *conds], bounds).check(min(seconds or self.seconds, left))
+            answer = contradict([*facts, *conds], bounds, min(seconds or self.seconds, left))
             if answer is True:
                 return True
         self.late += answer is None
@@ -120,6 +120,21 @@ class Solver:
         """The value of each atom for which all hold, products and all; None: there are none, or none in
         time."""
         return Encoder([*self.facts, *conds], {}, exact=True).model(seconds or self.seconds)
+
+
+_answers: dict = {}  # of contradict(): {a question: its answer}
+
+
+def contradict(conds, bounds: dict, seconds: float) -> bool | None:
+    """True: conditions cannot hold together; None: Z3 did not answer in time. Answers are kept: a kernel that
+    is read again, beside its TTGIR or where tensors are alike, asks most of its questions again."""
+    key = (*conds,), frozenset(bounds.items()), resources(seconds)
+    if key not in _answers:
+        answer = Encoder(conds, bounds).check(seconds)
+        if answer is None:
+            return None  # by the clock, maybe
+        _answers[key] = answer
+    return _answers[key]
 
 
 def bounds_in(facts, known: dict | None = None) -> dict:
