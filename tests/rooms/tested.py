@@ -63,7 +63,7 @@ def tests_of(path: pathlib.Path) -> list[str]:
     own_header = [one for one in headers(path)[:1] if one.stem == path.stem]
     own = [test for one in dict.fromkeys([*sources, *own_header]) for test in told(one)]
     cases = [case for _, case in rows_of(path) if case]
-    named = naming(path)
+    named = named_in_openings(path)
     found = [*own, *named, *cases, *cases_of_rows(path)]
     for one in sources:
         beside = one.with_name(f"{one.stem}_test.cpp")
@@ -111,7 +111,7 @@ def folders_of_cases(place: str) -> set[str]:
 
 
 @functools.cache
-def naming(path: pathlib.Path) -> list[str]:
+def named_in_openings(path: pathlib.Path) -> list[str]:
     """The tests whose opening names a file, and few others beside it; of a table that is invented again the
     unit tests with such rows."""
     if sum(one.name == path.name for one in files_of_cpp() if library_of(one)) > 1:

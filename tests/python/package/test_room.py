@@ -366,9 +366,11 @@ def test_no_case_of_another_engine_tests_a_file():
 
 
 def test_tests_whose_opening_names_a_file_are_its_own():
-    """Of a name that several files have, nobody knows which is meant."""
-    assert "tests/python/compiler/test_releases.py" in tested.naming(ROOT / "src/ir/internal/releases.def")
-    assert tested.naming(ROOT / "src/simt/front/ptx/memory.cpp") == []
+    """A name that several files have says of none of them that it is meant."""
+    assert "tests/python/compiler/test_releases.py" in tested.named_in_openings(
+        ROOT / "src/ir/internal/releases.def"
+    )
+    assert tested.named_in_openings(ROOT / "src/simt/front/ptx/memory.cpp") == []
 
 
 def test_tests_that_are_named_as_a_module_stand_first_or_beside():
