@@ -275,7 +275,7 @@ def takes(one: pathlib.Path, path: pathlib.Path) -> bool:
                     getattr(part, "value", "") if isinstance(part, ast.Constant) else "*" for part in parts
                 )
                 beside = f"{name_of(one.parent)}/" if "." not in pattern else ""
-                if path.match(f"{beside}{pattern.replace('.', '/')}.py"):
+                if pattern.strip("*.") and path.match(f"{beside}{pattern.replace('.', '/')}.py"):
                     return True
             case ast.BinOp() | ast.Constant() if is_test and one.parent != path.parent:
                 folder = (
