@@ -22,7 +22,8 @@ struct Value {
   Element element;
   int reg[2] = {-1, -1};  // a long's lower half of the lanes and the upper one
   bool is_stored = false;
-  bool any_nan = false;  // a NaN may be another than 0x7fffffff
+  bool any_nan = false;    // a NaN may be another than 0x7fffffff
+  bool is_result = false;  // of an operation on floats: its NaNs are 0x7fffffff, or to become so
 };
 
 class Writer {
@@ -247,7 +248,8 @@ class Writer {
     const bool moves = row.form == Form::kMove || row.form == Form::kSwap;
     if (row.form == Form::kMoveUp || row.form == Form::kSwapHalves) a.any_nan = false;
     const bool is_settled = row.form == Form::kExtremumNan || is_of_unit(row.form);
-    d.any_nan = moves ? a.any_nan : row.any_nan && row.d == Element::kWord && !is_settled;
+    d.is_result = moves ? a.is_result : row.any_nan && row.d == Element::kWord;
+    d.any_nan = moves ? a.any_nan : d.is_result && !is_settled;
     for (int h = 0; h < halves(row.d); ++h) d.reg[h] = take(row.d);
     write(row, in, d, a, b, c);
     if (in.guard != kNoRegister) keep_others(in, d);
@@ -305,7 +307,8 @@ class Writer {
   void keep_others(const Instr& in, Value& d) {
     int k = load(in.guard, Element::kPredicate, true).reg[0];
     const Value old = load(in.d, d.element, d.any_nan);
-    if (!old.any_nan) settle(d);
+    if (!old.is_result) settle(d);
+    d.is_result &= old.is_result;
     if (in.guard_flip) a_.mask(MaskOp::kNot, use_.mask_scratch, 0, k), k = use_.mask_scratch;
     if (d.element == Element::kPredicate) {  // old ^ ((old ^ new) & guard)
       a_.mask(MaskOp::kXor, d.reg[0], d.reg[0], old.reg[0]);
