@@ -34,8 +34,9 @@ def beginning_of(case: str, cases: list[str], stem: str) -> str:
     return case
 
 
-def commands(tests: list[str], path: pathlib.Path) -> str:
-    """How the cases, and the first tests of each other kind, are run."""
+def commands(tests: list[str], path: pathlib.Path, libraries: tuple[str, ...] = ()) -> str:
+    """How the cases, and the first tests of each other kind, are run; of a header all unit tests of the
+    libraries that include it, as each of them uses another part."""
     found, kinds, cases, made = [], set(), [], []
     others = lambda test: "_test." in test and library_of(ROOT / test) != library_of(path)  # noqa: E731
     tests = sorted(tests, key=others)  # of unit tests those of the file's own library first
@@ -53,9 +54,12 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
         if kind == "case":
             found.append("")  # of all of them, in the place of the first
         elif kind == ".py":
-            found.append(f"pytest -q {test}")
-        else:
+            by_pytest = [one for one in tests if one.endswith(".py")]
+            found.append(f"pytest -q {' '.join(by_pytest[:MOST_OF_USERS])}")
+        elif not libraries:
             found.append(unit(ROOT / test))
+    if libraries:
+        found.append(whole(libraries))
     if cases:
         cases = list(dict.fromkeys(beginning_of(one, cases, path.stem) for one in cases))
         shown = " ".join(cases[:MOST_CASES])
@@ -71,6 +75,16 @@ def commands(tests: list[str], path: pathlib.Path) -> str:
     if not found:
         return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
     return "; ".join(["make develop", *public, *found])
+
+
+def whole(libraries: tuple[str, ...]) -> str:
+    """The command that runs all unit tests of some libraries."""
+    if len(libraries) > MOST_OF_USERS:
+        return 'make test PARTS="build unit"'
+    programs = [f"{one}_test" for one in libraries]
+    return " && ".join(
+        [f"ninja -C build/release {' '.join(programs)}", *(f"build/release/{one}" for one in programs)]
+    )
 
 
 def unit(path: pathlib.Path) -> str:

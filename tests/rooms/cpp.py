@@ -24,7 +24,7 @@ from rooms.sources import (
     through_table,
     users_of,
 )
-from rooms.tested import of_kinds, tests_of, tests_of_users, tests_through
+from rooms.tested import libraries_that_include, of_kinds, tests_of, tests_of_users, tests_through
 from rooms.tree import ROOT, Facts, grep, grouped, name_of, plain, shown, table, text_of
 
 ARCHITECTURE = "doc/internals/architecture.md"  # the page of what has none of its own
@@ -95,7 +95,12 @@ def of_source(path: pathlib.Path) -> Facts:
         ("tests", grouped(said) or f"none of its own; {would_be} would be its test"),
         ("page", page := page_of(pages_for, names_for_page(path), page)),
         *named_on(path, page),
-        ("try", commands([*tests, *of_beside, *of_users] or [*of_library, *others], path)),
+        (
+            "try",
+            commands(
+                [*tests, *of_beside, *of_users] or [*of_library, *others], path, libraries_that_include(path)
+            ),
+        ),
     ]  # fmt: skip
     return facts
 

@@ -257,6 +257,11 @@ def page(path: pathlib.Path, verb: str, row) -> str:
         places = [one for one in places if not is_written(ROOT / one)]
         if places:
             return max(places, key=lambda one: len(re.findall(word, text_of(ROOT / one))))
+    users = [
+        there for one in users_of(name, path) if (there := known().get(one)) and there.parent == path.parent
+    ]
+    if otherwise == (row[1] if row else "") and len(users) == 1 and not verb:  # that of its only user
+        return page(users[0], verb, row)
     return otherwise
 
 

@@ -93,6 +93,7 @@ def tests_of(path: pathlib.Path) -> list[str]:
     users = [one for one in users if one.stem == f"{path.stem}_test"] or users
     found += [name_of(one) for one in users if path.suffix == ".h"]
     library = library_of(path)
+    found += named_as_functions(path, found)
     if found and all("_test." in one and library_of(ROOT / one) != library for one in found):
         found += grep("", f"tests/python/*/test_{library}.py")  # all tests of the library enter it
         found.reverse()
@@ -101,6 +102,20 @@ def tests_of(path: pathlib.Path) -> list[str]:
     own += named
     found.sort(key=lambda one: (one not in own, one not in own and far(one)))
     return [one for one in dict.fromkeys(found) if (ROOT / one).exists() or one.startswith("build/")]
+
+
+def named_as_functions(path: pathlib.Path, tests: list[str]) -> list[str]:
+    """The Python test whose functions are named with a word of a function of a file, where no other test has
+    that word and some of its folder enter the file: what every test enters is tested by one of them."""
+    folders = {str(pathlib.Path(one).parent) for one in tests if one.startswith("tests/python/")}
+    folders = folders if path.suffix == ".cpp" else set()
+    names = re.findall(r"^\w[\w:<>&* ]* (?:\w+::)?(\w+)\(", text_of(path), re.M)
+    words = {word for name in names for word in re.findall("[a-z]{5,}", name.lower())}
+    found = []
+    for word in sorted(words) if folders else ():
+        held = grep(rf"^def test_(\w+_)?{word}(_|\()", "tests/python/*/test_*.py")
+        found += held if len(held) == 1 and str(pathlib.Path(held[0]).parent) in folders else []
+    return [one for one in dict.fromkeys(found) if one not in tests][:1]
 
 
 @functools.cache
@@ -158,6 +173,13 @@ def tests_through(path: pathlib.Path, users: list[str]) -> tuple[str, list[str]]
         if (ROOT / user).suffix in (".cpp", ".h") and (found := tests_of(ROOT / user)):
             return user, found
     return "", []
+
+
+def libraries_that_include(path: pathlib.Path) -> tuple[str, ...]:
+    """The libraries with unit tests of which files include a header, its own first."""
+    users = [library_of(one) for one in included_by().get(path, ())] if path.suffix == ".h" else []
+    found = dict.fromkeys([library_of(path), *sorted(one for one in users if one)] if users else ())
+    return tuple(one for one in found if grep("", f"src/{one}/*_test.cpp"))
 
 
 def of_kinds(tests: list[str]) -> list[str]:

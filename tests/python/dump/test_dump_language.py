@@ -2,12 +2,12 @@
 interface."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-import warm
 
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
@@ -203,8 +203,9 @@ def test_switched_off_by_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_RUNNER_DEVICE", "cpu")
     for switch, said in (("1", "marked"), ("0", "plain"), ("1", "marked")):
         monkeypatch.setenv("TRITON_RUNNER_DUMP", switch)
-        words = [sys.executable, "-c", SWITCHED, str(Path(__file__).parent)]
-        done = warm.run(words, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", SWITCHED, str(Path(__file__).parent)], capture_output=True, text=True
+        )
         assert done.stdout.splitlines()[-1:] == [f"{said} True"], done.stdout + done.stderr
 
 

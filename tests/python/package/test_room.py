@@ -112,7 +112,7 @@ TOLD = {
     "python/triton_runner/_launch/gpu_driver.py": ["tests/python/launch/test_gpu_launch.py", "devices.md"],
     "src/artifact/cubin.cpp": ["is used by   src/artifact/describe.cpp, src/artifact/fatbin.cpp\n"],
     "src/tile/ops/reduce.cpp": ["tests        build/golden/op/tt.reduce.ttir, build/golden/op/tt.scan.ttir"],
-    "include/triton_runner/base/result.h": ["src/base/result_test.cpp\n", "public_headers; ninja"],
+    "include/triton_runner/base/result.h": ["src/base/result_test.cpp\n", "public_headers; make test PARTS"],
     "python/triton_runner/verbs/prove/facts.py": ["doc/guide/prove.md", "test_prove_odd.py"],
     "python/triton_runner/verbs/profile/text.py": ["page         doc/reference/profile.md"],
     "python/triton_runner/verbs/cuda/__init__.py": ["tests/python/launch/test_cuda_program.py"],
@@ -164,7 +164,7 @@ TOLD = {
     "src/num/internal/functors.h": [
         "goes with    src/num/elementwise.cpp (TRITON_RUNNER_", "libdevice.cpp (LibdeviceFunctor)",
         "of num, base: public headers and those of src/LIBRARY/internal\n",
-        "num_test elementwise_"],
+        "num_test && build/release/num_test; make lint"],
     "python/triton_runner/_kernel/cells/measure.py": [
         "its own folder (_kernel.cells)", ", and _kernel.asynchronous, _kernel.layout, _kernel.material, "],
     "src/tile/hardware/functions.h": ["the rows of tt.approx_divf, tt.extern_elementwise, "],
@@ -223,7 +223,7 @@ TOLD = {
     "src/simt/front/ptx/wgmma.cpp": ["by its lines of PTX: src/simt/front/sass/warpgroups.cpp\n"],
     "src/ir/internal/releases.def": [
         "python tools/stubs.py, which writes python/triton_runner/_core/ir.pyi", "doc/internals/tables.md\n",
-        "compiler/test_releases.py tests/python/package/test_stubs.py; ninja -C build/release invented_test"],
+        "test_translate.py tests/python/package/test_stubs.py; ninja -C build/release invented_test"],
     "python/bindings/releases.cpp": ["_core/ir.pyi\n", "package/test_stubs.py; make lint"],
     "python/bindings/sass.cpp": ["python tools/stubs.py, which writes python/triton_runner/_core/sass.pyi\n"],
     "python/triton_runner/_kernel/layout.py": [
@@ -233,6 +233,10 @@ TOLD = {
     "python/triton_runner/_base/releases.py": ["its own room (_base), and _core (which"],
     "src/tile/check/warps.h": ["run_cases.py check/race-warps- check/bad-race-warps- "],
     "src/simt/native/silent.h": ["is used by   src/simt/native/span.cpp, src/simt/native/span.h\n"],
+    "src/num/simd/mma_lanes.h": ["num_test && build/release/num_test; make test"],
+    "src/machine/internal/history.h": ['make test PARTS="build unit"; make lint'],
+    "src/amdgcn/facts.cpp": ["amdgcn/test_amd_faults.py", "test_amd_values.py tests/python/amdgcn/te"],
+    "python/triton_runner/_memory/uninit_numpy.py": ["page         doc/reference/unwritten.md"],
     "tests/tools/element.h": ["as case_tool\n", "case_tool; python tests/run_cases.py; make lint"],
     "tests/tools/case_tool.cpp": ["is built by  tests/tools/CMakeLists.txt", "tests/run_cases.py"],
 }  # fmt: skip

@@ -468,7 +468,8 @@ def test_tails_that_nobody_writes_need_no_reference(judged):
 def test_without_a_reference_nothing_is_called_right(judged):
     text = "def short(x):\n    out = torch.empty_like(x)\n    kernel[(triton.cdiv(x.numel(), 64),)](x, out, "
     text += "x.numel() - 1, BLOCK=64)\n    return out\nif __name__ == '__main__':\n"
-    text += "    assert torch.equal(short(torch.ones(128)), reference(torch.ones(128)))\n"
+    # Memory that nobody writes may hold the right number by chance: the check fails by what is written.
+    text += "    assert torch.equal(short(torch.ones(128)), reference(torch.ones(128)) + 1)\n"
     found = judged(text, "short", "", most=3, vary=("sizes",))
     assert (found.verdict, {call.state for call in found.calls}) == ("no fault found", {"no fault found"})
     ended, left, nothing = found.why
