@@ -101,8 +101,8 @@ struct Spans {
     uint32_t guard = kNoRegister;  // the place of a copy of its guard, which only a checked run leaves there
     bool guard_flip = false;
     uint32_t first = 0, lanes = 0;  // that may make it
-    uint32_t passed =
-        0;  // the last store that native code makes before this load and the instructions after it; 0: none
+    // The last store that native code makes before this load and the instructions after it; 0: none.
+    uint32_t passed = 0;
   };
   // Seen says where an access began the last time, and where it was taken to begin the next time; 0: there was none.
   struct Seen {

@@ -403,10 +403,10 @@ uint32_t SassLowering::special(std::string_view name, uint32_t bytes) {
 void SassLowering::emit_fills() {
   const Values::Fills* fills = values_.fills_of(static_cast<uint32_t>(in_ - function_.body.data()));
   if (!fills) return;
-  const uint32_t guard = std::exchange(guard_, kNoRegister);
-  const bool negated = std::exchange(guard_negated_, false);
-  for (const auto& [code, number] : *fills) copy(reg(code & 255, false, true), constant(number, 4), 4);
-  guard_ = guard, guard_negated_ = negated;
+  unguarded([&] {
+    for (const auto& [code, number] : *fills) copy(reg(code & 255, false, true), constant(number, 4), 4);
+    return true;
+  });
 }
 
 bool SassLowering::compare(const std::string& how, const std::string& type, char width, uint32_t a,
