@@ -25,7 +25,7 @@ _PATIENCE = 1.0  # seconds for a line that nobody reads
 _MOMENT = 0.2  # seconds that its end waits for files to be removed
 _begun: set[str] = set()  # files that are being written, under their temporary names, and temporary folders
 _said = False  # whether the line was written, or is another process's
-_saying = threading.Lock()  # held while it is written: whoever else ends the process waits for it
+_saying = threading.RLock()  # held while it is written: whoever else ends the process waits for it
 
 
 @contextlib.contextmanager

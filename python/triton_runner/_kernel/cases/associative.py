@@ -1,5 +1,5 @@
 """Finds reductions and scans whose function is not associative. Triton leaves open in which groups they
-combine elements: each level, layout and number of warps may give another result, which is no rounding.
+combine elements: each level, layout and number of warps may give another result, by more than rounding.
 
 The function is called for all zeros and ones: f(f(a, b), c) has to be f(a, f(b, c))."""
 
@@ -25,6 +25,11 @@ _NEAR = 0.02  # as far as functions that round move numbers of about one, in bf1
 _PLACE = re.compile(r" loc\([^()]*\)$", re.MULTILINE)
 _TYPE = re.compile(r"i(1|8|16|32|64)|b?f16|f32|f64")
 _NAME = "combined_"
+# Ops that are known to be associative: most functions are one of them.
+_ASSOCIATIVE = {
+    *("arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.andi", "arith.ori", "arith.xori"),
+    *(f"arith.{which}{kind}" for which in ("max", "min") for kind in ("numf", "imumf", "si", "ui")),
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,13 +105,6 @@ def _grouped(module: str, target: str, op, number: int) -> Grouped | None:
     bits = [case >> at & 1 for at in range(3 * values)]
     elements = tuple(tuple(bits[one * values : (one + 1) * values]) for one in range(3))
     return Grouped(op, elements, *map(tuple, results[case].tolist()))
-
-
-# Ops that are known to be associative: most functions are one of them.
-_ASSOCIATIVE = {
-    *("arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.andi", "arith.ori", "arith.xori"),
-    *(f"arith.{which}{kind}" for which in ("max", "min") for kind in ("numf", "imumf", "si", "ui")),
-}  # fmt: skip
 
 
 class _Unknown(Exception):

@@ -409,13 +409,15 @@ class Judging:
 
     def _as_rounded(self, exact: Outcome, hardware: Outcome) -> Outcome:
         """The run as the hardware rounds it, with a note on the outputs that it rounds further from the exact
-        ones than rounding in f32 can. The exact run, if elements in other groups are the reason, which is no
-        rounding."""
+        ones than rounding in f32 can. The exact run, if they differ because elements were combined in other
+        groups."""
         pairs = {name: pair for name, pair in exact.pairs(hardware).items() if not pair.is_same()}
         far = [one for one in self._explained(pairs) if not one.agrees]
-        if far and self.combined is not None:
+        if not far:
+            return hardware
+        if self.combined is not None:
             return exact
-        product = rounding.product_of_fp8(self.launch.texts["ttgir"]) if far else None
+        product = rounding.product_of_fp8(self.launch.texts["ttgir"])
         for one in far:
             size = distance.of_pair(pairs[one.argument])
             advice = rounding.ADVICE if product is not None else ""
@@ -431,12 +433,13 @@ class Judging:
         """Reports a function of a reduction or scan that is not associative: a fault where levels differ."""
         if self.combined is None:
             return
-        differing = [finding.check == "levels" and finding.is_fault for finding in self.findings]
-        for number in itertools.compress(range(len(differing)), differing):
-            self.findings[number] = dataclasses.replace(self.findings[number], advice=associative.ADVICE)
-        severity_of = "fault" if any(differing) else "warning"
+        how = "warning"
+        for number, finding in enumerate(self.findings):
+            if finding.check == "levels" and finding.is_fault:
+                how = "fault"
+                self.findings[number] = dataclasses.replace(finding, advice=associative.ADVICE)
         level = next((level for level in MLIR if level in self.plain), self.levels[0])
-        self.findings.add(self.combined.finding(self.launch.name, level, severity_of))
+        self.findings.add(self.combined.finding(self.launch.name, level, how))
 
     def with_references(self) -> None:
         """Compares what each level leaves in the arguments with what the references leave there."""
