@@ -40,7 +40,9 @@ def commands(tests: list[str], path: pathlib.Path, libraries: tuple[str, ...] = 
     found, kinds, cases, made = [], set(), [], []
     others = lambda test: "_test." in test and library_of(ROOT / test) != library_of(path)  # noqa: E731
     tests = sorted(tests, key=others)  # of unit tests those of the file's own library first
-    for test in tests:
+    stubs = [STUBS] if stubs_of(path) else []
+    by_pytest = [*[one for one in tests if one.endswith(".py")][:MOST_OF_USERS], *stubs]
+    for test in [*tests, *stubs]:
         kind = "case" if "cases/" in test or test.startswith("build/") else pathlib.Path(test).suffix
         if (ROOT / test).is_dir() or (kind in kinds and kind != "case"):
             continue
@@ -54,8 +56,7 @@ def commands(tests: list[str], path: pathlib.Path, libraries: tuple[str, ...] = 
         if kind == "case":
             found.append("")  # of all of them, in the place of the first
         elif kind == ".py":
-            by_pytest = [one for one in tests if one.endswith(".py")]
-            found.append(f"pytest -q {' '.join(by_pytest[:MOST_OF_USERS])}")
+            found.append(f"pytest -q {' '.join(by_pytest)}")
         elif not libraries:
             found.append(unit(ROOT / test))
     if libraries:
@@ -69,9 +70,6 @@ def commands(tests: list[str], path: pathlib.Path, libraries: tuple[str, ...] = 
     if "simd" in path.parts or (library_of(path) in ("lanes", "num") and path.suffix == ".cpp"):
         found.append('make test PARTS="build isas"')
     public = ["ninja -C build/release public_headers"] if path.is_relative_to(ROOT / "include") else []
-    if stubs_of(path):
-        at = next((n for n, one in enumerate(found) if one.startswith("pytest -q ")), len(found))
-        found[at:] = [f"{''.join(found[at : at + 1]) or 'pytest -q'} {STUBS}", *found[at + 1 :]]
     if not found:
         return "; ".join([*public, 'make test PARTS="build unit' + ('"' if public else ' cases"')])
     return "; ".join(["make develop", *public, *found])

@@ -86,6 +86,7 @@ def of_source(path: pathlib.Path) -> Facts:
     if name_of(path) in kinds.REASONS:
         named = "TRANSLATED" if kinds.REASONS[name_of(path)][0] == kinds.TRANSLATED else "REASONS"
         facts.append(("names ops", f"by their kinds: one more needs a word in {named} of tests/kinds.py"))
+    tried = [*tests, *of_beside, *of_users] or [*of_library, *others]
     facts += [
         ("includes", may_include(path, room)),
         *of_rules(path),
@@ -95,12 +96,7 @@ def of_source(path: pathlib.Path) -> Facts:
         ("tests", grouped(said) or f"none of its own; {would_be} would be its test"),
         ("page", page := page_of(pages_for, names_for_page(path), page)),
         *named_on(path, page),
-        (
-            "try",
-            commands(
-                [*tests, *of_beside, *of_users] or [*of_library, *others], path, libraries_that_include(path)
-            ),
-        ),
+        ("try", commands(tried, path, libraries_that_include(path))),
     ]  # fmt: skip
     return facts
 
